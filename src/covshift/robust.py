@@ -226,7 +226,7 @@ def _minimise(
         change = F.T @ ((share * r)[:, None] * moved) + penalty * direction.reshape(shape)
         return np.asarray(change.ravel())
 
-    found = minimize(
+    solution = minimize(
         value,
         np.zeros(shape).ravel(),
         jac=True,
@@ -234,4 +234,4 @@ def _minimise(
         method="trust-ncg",
         options={"gtol": _GRADIENT, "maxiter": 1000},
     )
-    return found.x.reshape(shape), int(found.nit)
+    return solution.x.reshape(shape), int(solution.nit)

@@ -20,7 +20,7 @@ from sklearn.linear_model import Ridge
 from covshift import VSVC, VSVR
 from covshift.corrections import Additive, Importance, Sliced
 from covshift.distributed import fit_blocks, from_arrays, from_parquet
-from covshift.distributed.target import Margins, margins
+from covshift.distributed.target import FeaturePoints, margins
 from covshift.exceptions import ConstantColumnWarning
 from covshift.numerics.hashing import HashedSample, RowUnits, row_hash
 from covshift.numerics.kernels import Spread
@@ -212,7 +212,7 @@ def test_quantile_points_are_as_near_as_stated():
 def test_margins_of_few_values_are_exact():
     rows = rng.integers(0, 10, (500, 2)).astype(float)
     found = margins([(rows[:200], None), (rows[200:], None)], 20)
-    direct = Margins.of(rows, np.ones(500), 20)
+    direct = FeaturePoints.of(rows, np.ones(500), 20)
     assert found.error == 0
     np.testing.assert_array_equal(found.points(), direct.points())
     assert found.size == 500

@@ -229,7 +229,7 @@ def test_single_precision_is_as_good_as_double(torch, correction, reg):
 @pytest.mark.parametrize("n", [1, 10])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_compiled_values_are_those_of_the_portable_way(torch, rows, n, dtype):
-    from covshift.numerics.device.kernels import Features
+    from covshift.numerics.device.kernels import KernelValues
 
     if not torch.cuda.is_available():
         pytest.skip("no GPU")
@@ -237,7 +237,7 @@ def test_compiled_values_are_those_of_the_portable_way(torch, rows, n, dtype):
     points = torch.asarray(rng.normal(size=(rows, n)) + 1e3, device="cuda", dtype=kind)
     w = torch.rand(rows, device="cuda", dtype=torch.float64)
     Z = rng.normal(size=(130, n)) + 1e3
-    portable = Features(NamedKernel("rbf", 1.3), Z, points[:1].double())
+    portable = KernelValues(NamedKernel("rbf", 1.3), Z, points[:1].double())
     gaussian, same = portable.compiled(points)
     expected = w[:, None] * portable(points.double())
     out = torch.full((rows, 133), torch.nan, dtype=torch.float64, device="cuda")

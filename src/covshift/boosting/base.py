@@ -260,10 +260,10 @@ class Booster(BaseEstimator):  # type: ignore[misc]
     def _after_loading(self) -> None:
         self.ensemble_.check(self._width)
 
-    def _read_tables(self, X: Any, X_target: Any, given: GivenWeights) -> tuple[Any, Any]:
+    def _read_tables(self, X: Any, X_target: Any, weights: GivenWeights) -> tuple[Any, Any]:
         """Learn the columns of X and X_target; return both as numbers."""
         X_given = X
-        X, X_target, self._frame = encode_problem(X, X_target, given)
+        X, X_target, self._frame = encode_problem(X, X_target, weights)
         if self._frame is None:
             check_host_rows(self, X, reset=True)
         else:
@@ -319,9 +319,9 @@ def fit_auto(booster: Any, problem: FitProblem) -> Boosted:
     parts, scores = [], None
     for evidence, share in choice.parts():
         booster.correction_ = candidates(known)[evidence.correction]
-        found = booster._boost(problem, problem.operator(booster.correction_))
-        parts.append((found.ensemble, share))
-        scores = found.scores
+        boosted = booster._boost(problem, problem.operator(booster.correction_))
+        parts.append((boosted.ensemble, share))
+        scores = boosted.scores
     booster.correction_ = candidates(target_weighter())[choice.chosen.correction]
     booster.selection_report_ = choice.report([float(booster.reg_lambda)], {})
     return Boosted(mixture(parts), scores)
@@ -349,8 +349,8 @@ def _held_out(
     X[:, problem.columns] = problem.X
     for fold in folds:
         train, test = fold.rest(problem.w)[0], fold.rows
-        found = booster._boost(problem.rows(train), V.subset(train), stops=stops)
-        f[0, test] = found.ensemble(X[test])
+        boosted = booster._boost(problem.rows(train), V.subset(train), stops=stops)
+        f[0, test] = boosted.ensemble(X[test])
     return f
 
 

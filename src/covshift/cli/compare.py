@@ -57,19 +57,19 @@ def run(args: argparse.Namespace) -> int:
         beside = read_margin_samples(args)
         console.step("diagnosing the shift")
         samples, verdict = beside.samples, beside.diagnosis().verdict
-        found = comparison_of(samples, args, beside.read())
+        comparison = comparison_of(samples, args, beside.read())
     else:
         console.step("reading")
         samples = options.samples_of(args)
         console.step("diagnosing the shift")
         verdict = diagnosis_of(samples, args).verdict
-        found = comparison_of(samples, args)
-    console.tell(*found.notes)
+        comparison = comparison_of(samples, args)
+    console.tell(*comparison.notes)
     if args.json:
-        extra = {"verdict": verdict, "notes": samples.notes + found.notes}
-        console.emit(console.as_json({**found.to_dict(), **extra}), args.output)
+        extra = {"verdict": verdict, "notes": samples.notes + comparison.notes}
+        console.emit(console.as_json({**comparison.to_dict(), **extra}), args.output)
     else:
-        console.emit(f"{found}\n\nShift: {verdict}.", args.output)
+        console.emit(f"{comparison}\n\nShift: {verdict}.", args.output)
     return options.exit_code(verdict, args)
 
 

@@ -53,9 +53,9 @@ def complain(text: str) -> None:
 def by_name(text: str) -> str:
     """Name the columns that the library, which got numbers alone, has counted."""
 
-    def named(found: re.Match[str]) -> str:
-        numbers = re.sub(r"\d+", lambda number: _column(int(number.group())), found[2])
-        return f"{found[1]} {numbers}"
+    def named(match: re.Match[str]) -> str:
+        numbers = re.sub(r"\d+", lambda number: _column(int(number.group())), match[2])
+        return f"{match[1]} {numbers}"
 
     return re.sub(r"\b(columns?|features?) (\d+(?:(?:, | and | to )\d+)*)\b", named, text)
 

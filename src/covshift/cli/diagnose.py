@@ -88,20 +88,20 @@ def _of_margins(args: argparse.Namespace) -> tuple[Any, list[Note], list[Any]]:
     margins = margins_of(args, beside=() if args.label is None else (args.label,))
     rows = training_rows(args, margins, {})
     known = KnownRows.of(margins, rows.frame, "diagnose")
-    found = diagnose_margins(known, weight=None if args.weight is None else rows.weights.w)
-    if found.verdict == "no overlap":
+    diagnosis = diagnose_margins(known, weight=None if args.weight is None else rows.weights.w)
+    if diagnosis.verdict == "no overlap":
         console.warn(NO_OVERLAP)
-    return found, [], []
+    return diagnosis, [], []
 
 
 def diagnosis_of(samples: TwoFiles, args: argparse.Namespace) -> Any:
     """Diagnose two samples; warn loudly where they do not overlap."""
     from ..diagnostics.measure import diagnose_samples
 
-    found = diagnose_samples(numbers_of(samples), random_state=args.seed)
-    if found.verdict == "no overlap":
+    diagnosis = diagnose_samples(numbers_of(samples), random_state=args.seed)
+    if diagnosis.verdict == "no overlap":
         console.warn(NO_OVERLAP)
-    return found
+    return diagnosis
 
 
 def numbers_of(samples: TwoFiles) -> Any:

@@ -188,7 +188,7 @@ def evaluations_of(
             trained_on=trained_on(samples, args.trained_on),
         )
         both = options.encoded_samples(samples, labels.y, args)
-        found = evaluate(
+        answer = evaluate(
             said,
             replace(both, beside={**both.beside, "batch": batch_labels(samples, args)}),
             metrics=args.metric or default_metrics(labels, judged, target_scores),
@@ -201,14 +201,14 @@ def evaluations_of(
         )
     except NoOverlapError as error:
         raise as_options(error, "evaluate") from None
-    batches = {name: replace(part, notes=spelled(part)) for name, part in found.batches.items()}
-    return replace(found, notes=spelled(found), batches=batches)
+    batches = {name: replace(part, notes=spelled(part)) for name, part in answer.batches.items()}
+    return replace(answer, notes=spelled(answer), batches=batches)
 
 
-def spelled(found: Evaluations) -> tuple[Note, ...]:
+def spelled(answer: Evaluations) -> tuple[Note, ...]:
     """Notes with the options of the command where the library names its parameters."""
     notes = []
-    for note in found.notes:
+    for note in answer.notes:
         text = note.text
         for word, option in _AS_OPTIONS.items():
             text = text.replace(word, option)
@@ -258,31 +258,31 @@ def target_labels(samples: TwoFiles, args: argparse.Namespace, notes: list[Note]
 # Files that ``covshift evaluate`` writes: the table of all methods, and the report.
 
 
-def write_table(found: Evaluations, output: str) -> None:
+def write_table(answer: Evaluations, output: str) -> None:
     """Write the numbers of all methods, one per line: of the whole target, then of its batches."""
     console.write_lines(
         (
-            {"batch": batch, **line} if found.batches else line
-            for batch, part in {"": found, **found.batches}.items()
+            {"batch": batch, **line} if answer.batches else line
+            for batch, part in {"": answer, **answer.batches}.items()
             for line in part.table.data()
         ),
         output,
     )
 
 
-def write_report(found: Evaluations, samples: TwoFiles, args: argparse.Namespace) -> None:
+def write_report(answer: Evaluations, samples: TwoFiles, args: argparse.Namespace) -> None:
     """Write the report: the evaluation, and the shift of the rows that judge the model."""
     from ..diagnostics.measure import corrected, diagnose_samples
     from ..report import build
 
-    trained, weights = trained_on(samples, args.trained_on), found.weights
+    trained, weights = trained_on(samples, args.trained_on), answer.weights
     if trained is not None:
         samples, weights = samples.take((~trained).nonzero()[0]), weights[~trained]
     both = numbers_of(samples)
     shift = diagnose_samples(both, random_state=args.seed)
     text = build(
-        found,
-        corrected(shift, both, both.of_these(weights), found.weighter),
+        answer,
+        corrected(shift, both, both.of_these(weights), answer.weighter),
         title=args.title,
         names={
             "train": Path(args.train).name,

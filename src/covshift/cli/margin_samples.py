@@ -59,18 +59,18 @@ class MarginSamples:
     def diagnosis(self) -> MarginsDiagnosis:
         """Compare the rows with the margins; warn loudly where they do not overlap."""
         known, own, _ = self._there()
-        found = diagnose_margins(known, weight=own)
-        if found.verdict == "no overlap":
+        diagnosis = diagnose_margins(known, weight=own)
+        if diagnosis.verdict == "no overlap":
             console.warn(NO_OVERLAP)
-        return found
+        return diagnosis
 
     def diagnosis_weighted(
-        self, found: MarginsDiagnosis, method: str, seed: int
+        self, diagnosis: MarginsDiagnosis, method: str, seed: int
     ) -> MarginsDiagnosis:
         """Show the published numbers under the weights of another weighter."""
         known, own, there = self._there()
         w = self.weighed(method, seed)[there]
-        return margins_corrected(found, known, own, w if own is None else w * own, method)
+        return margins_corrected(diagnosis, known, own, w if own is None else w * own, method)
 
     def _there(self) -> tuple[KnownRows, Any, Rows]:
         """Rows of positive weight, their weights, and which they are."""
@@ -220,8 +220,8 @@ def training_rows(
     weight, again = weights_of(table, args.weight), repeats_of(table, args.frequency)
     again = np.arange(len(frame)) if again is None else again
     weights = row_weights(len(again), None if weight is None else weight[again])
-    kept = np.flatnonzero(weights.kept)
-    again, weights = again[kept], weights.take(kept)
+    rows = np.flatnonzero(weights.kept)
+    again, weights = again[rows], weights.take(rows)
     return TrainingRows(frame.take(again), table, weights, again)
 
 

@@ -203,7 +203,7 @@ def _percent(text: str) -> float:
     return percent
 
 
-class Asked(NamedTuple):
+class CoverageOptions(NamedTuple):
     """Intervals or sets, and their coverage."""
 
     kind: str  # "interval" or "set"
@@ -214,7 +214,7 @@ class Asked(NamedTuple):
         return self.percent / 100
 
 
-def asked_of(args: argparse.Namespace) -> Asked | None:
+def asked_of(args: argparse.Namespace) -> CoverageOptions | None:
     """Return what is asked for, if anything; refuse what cannot be together."""
     given = [(kind, percent) for kind in _OF for percent in getattr(args, kind) or ()]
     if not given:
@@ -231,10 +231,10 @@ def asked_of(args: argparse.Namespace) -> Asked | None:
         raise InputError("Only one of the two files can be standard input (-).")
     if args.json and args.output in (None, "-"):
         raise InputError("--json prints on stdout: name a file for the predictions with -o.")
-    return Asked(*given[0])
+    return CoverageOptions(*given[0])
 
 
-def check_model(asked: Asked, model: Model, args: argparse.Namespace) -> None:
+def check_model(asked: CoverageOptions, model: Model, args: argparse.Namespace) -> None:
     """Refuse a model of the other task, and one without calibration."""
     if model.task != _OF[asked.kind]:
         other = next(kind for kind in _OF if kind != asked.kind)
@@ -262,7 +262,7 @@ def check_model(asked: Asked, model: Model, args: argparse.Namespace) -> None:
 class Tally:
     """What was written so far, counted."""
 
-    asked: Asked
+    asked: CoverageOptions
     model: Model
     target: str  # on which the coverage is, in words
     rows: int = 0

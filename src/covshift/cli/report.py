@@ -233,7 +233,7 @@ class Judge:
         try:
             judged, there = self._said(samples)
             both = options.encoded_samples(samples, labels.y, self.args)
-            found = evaluate(
+            answer = evaluate(
                 Predictions(
                     {name: judged},
                     None if there is None else {name: there},
@@ -249,7 +249,7 @@ class Judge:
         except InputError as error:
             console.note(f"the model was not judged on the target: {error}")
             return None
-        return replace(found, notes=spelled(found))
+        return replace(answer, notes=spelled(answer))
 
     def _said(self, samples: TwoFiles) -> tuple[Any, Any]:
         """What the model says: of training rows out of fold, of target rows after all others."""

@@ -100,11 +100,11 @@ def run(args: argparse.Namespace) -> int:
     return options.exit_code(found.verdict, args)
 
 
-def _summary(found: Weighed, args: argparse.Namespace) -> str:
+def _summary(weighed: Weighed, args: argparse.Namespace) -> str:
     from ..weights.limits import BalanceCost
 
-    lines = [f"Shift: {found.verdict}."] if found.verdict else []
-    facts = found.facts
+    lines = [f"Shift: {weighed.verdict}."] if weighed.verdict else []
+    facts = weighed.facts
     lines.append(
         f"Effective sample size {facts['effective_sample_size']:.0f} of {facts['n_train']} rows, "
         f"largest weight {facts['largest_weight']:.2f} ({args.method})."
@@ -123,17 +123,17 @@ def _summary(found: Weighed, args: argparse.Namespace) -> str:
         lines.append(str(BalanceCost(**facts["limits"])))
     if args.as_estimate:
         lines.append("These are the weights that covshift estimate uses.")
-    drawn = found.replicates
+    drawn = weighed.replicates
     if drawn is not None:
         lines += [
             f"{drawn.plan.count} {drawn.plan.kind} replicates, to be declared as:",
-            f"  R:     {found.r_line}",
-            f"  Stata: {found.stata_line}",
+            f"  R:     {weighed.r_line}",
+            f"  Stata: {weighed.stata_line}",
         ]
     if args.output:
-        scale = "mean one" if found.population is None else f"sum {found.population:g}"
+        scale = "mean one" if weighed.population is None else f"sum {weighed.population:g}"
         where = f", explained in {args.codebook}" if args.codebook else ""
-        lines.append(f"Wrote {len(found.again)} weights, {scale}, to {args.output}{where}.")
+        lines.append(f"Wrote {len(weighed.again)} weights, {scale}, to {args.output}{where}.")
     return "\n".join(lines)
 
 

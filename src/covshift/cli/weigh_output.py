@@ -155,40 +155,40 @@ def _runs(values: Real) -> tuple[list[str], list[str]]:
     return [f"{values[k]:.10g}" for k in starts], [str(n) for n in times]
 
 
-def write_weights(found: Weighed, args: argparse.Namespace) -> None:
+def write_weights(weighed: Weighed, args: argparse.Namespace) -> None:
     """Write one line per line of the training file, with its id or number."""
     with console.table_file(args.output) as writer:
-        writer.writerow([_first(found, args), *found.columns])
-        numbered: Any = range(1, found.lines + 1) if found.ids is None else found.ids.tolist()
-        table = np.column_stack(list(found.columns.values()))
+        writer.writerow([_first(weighed, args), *weighed.columns])
+        numbered: Any = range(1, weighed.lines + 1) if weighed.ids is None else weighed.ids.tolist()
+        table = np.column_stack(list(weighed.columns.values()))
         for line, values in zip(numbered, table, strict=True):
             writer.writerow([line, *values.tolist()])
 
 
-def write_codebook(found: Weighed, args: argparse.Namespace) -> None:
+def write_codebook(weighed: Weighed, args: argparse.Namespace) -> None:
     """Write what the columns mean, how they were made, and from what."""
     with console.text_file(args.codebook) as file:
-        file.write(console.as_json(codebook(found, args)) + "\n")
+        file.write(console.as_json(codebook(weighed, args)) + "\n")
 
 
-def codebook(found: Weighed, args: argparse.Namespace) -> dict[str, Any]:
+def codebook(weighed: Weighed, args: argparse.Namespace) -> dict[str, Any]:
     """Return the codebook as plain data."""
-    parameters = found.weighter.get_params(deep=False)
-    drawn = found.replicate_facts
+    parameters = weighed.weighter.get_params(deep=False)
+    drawn = weighed.replicate_facts
     if drawn is not None:
         drawn |= {"strata": args.strata, "cluster": args.cluster, "seed": args.seed}
-        drawn["target_drawn"] = found.target["kind"] == "rows" and not args.finite_population
+        drawn["target_drawn"] = weighed.target["kind"] == "rows" and not args.finite_population
     return {
         "format": "covshift weights codebook",
         "covshift_version": covshift.__version__,
         "file": None if args.output in (None, "-") else Path(args.output).name,
-        "lines": found.lines,
-        "rows": found.rows.rows,
-        "columns": _meanings(found, args),
+        "lines": weighed.lines,
+        "rows": weighed.rows.rows,
+        "columns": _meanings(weighed, args),
         "method": {
             "name": args.method,
             "as_estimate": args.as_estimate,
-            "weighter": type(found.weighter).__name__,
+            "weighter": type(weighed.weighter).__name__,
             "parameters": {name: _simple(value) for name, value in parameters.items()},
         },
         "seed": args.seed,
@@ -196,31 +196,31 @@ def codebook(found: Weighed, args: argparse.Namespace) -> dict[str, Any]:
             "file": _title(args.train),
             "weight": args.weight,
             "frequency": args.frequency,
-            "columns": found.features,
+            "columns": weighed.features,
         },
-        "target": found.target,
-        "quality": _quality(found),
+        "target": weighed.target,
+        "quality": _quality(weighed),
         "replicates": drawn,
-        "notes": [note.text for note in found.notes],
+        "notes": [note.text for note in weighed.notes],
     }
 
 
-def _meanings(found: Weighed, args: argparse.Namespace) -> list[dict[str, str]]:
+def _meanings(weighed: Weighed, args: argparse.Namespace) -> list[dict[str, str]]:
     times = "" if args.frequency is None else f", each line counted {args.frequency!r} times"
-    many = f"{found.rows.rows} rows{times}"
+    many = f"{weighed.rows.rows} rows{times}"
     scale = f"mean one over the {many}"
-    if found.population is not None:
-        scale = f"sums to {found.population:g}, the population, over the {many}"
+    if weighed.population is not None:
+        scale = f"sums to {weighed.population:g}, the population, over the {many}"
     given = "1 in every row, since the file has none"
     if args.weight is not None:
         given = f"the column {args.weight!r} of the sample, divided by a constant"
     first = (
         "number of the line in the sample, from 1"
-        if found.ids is None
+        if weighed.ids is None
         else "id of the line in the sample"
     )
     meanings = {
-        _first(found, args): (first, "no scale"),
+        _first(weighed, args): (first, "no scale"),
         "weight": ("final weight: design_weight times factor; use this one", scale),
         "design_weight": (f"weight before the correction: {given}; 0: no part of it", scale),
         "factor": (
@@ -228,7 +228,7 @@ def _meanings(found: Weighed, args: argparse.Namespace) -> list[dict[str, str]]:
             "mean one over the rows, weighted by design_weight",
         ),
     }
-    for name in list(found.columns)[3:]:
+    for name in list(weighed.columns)[3:]:
         meanings[name] = ("replicate of weight, complete: not to be multiplied by it", scale)
     return [
         {"name": name, "meaning": meaning, "scale": scale}
@@ -236,18 +236,18 @@ def _meanings(found: Weighed, args: argparse.Namespace) -> list[dict[str, str]]:
     ]
 
 
-def _quality(found: Weighed) -> dict[str, Any]:
+def _quality(weighed: Weighed) -> dict[str, Any]:
     """How precise the weights are, and how well they balance; without what stands elsewhere."""
-    facts = {k: v for k, v in found.facts.items() if k not in ("method", "n_train", "n_written")}
-    facts["design_effect"] = found.rows.rows / facts["effective_sample_size"]
+    facts = {k: v for k, v in weighed.facts.items() if k not in ("method", "n_train", "n_written")}
+    facts["design_effect"] = weighed.rows.rows / facts["effective_sample_size"]
     facts["largest_weight_over_mean"] = facts.pop("largest_weight")
     return facts
 
 
-def _first(found: Weighed, args: argparse.Namespace) -> str:
+def _first(weighed: Weighed, args: argparse.Namespace) -> str:
     """Name of the first column, which no other one has."""
     name = args.id or "row"
-    return "id" if name in found.columns else name
+    return "id" if name in weighed.columns else name
 
 
 def _title(path: str) -> str:
@@ -266,20 +266,20 @@ def _simple(value: Any) -> Any:
 # Replicate weights of the rows of a file, as the options of ``covshift weigh`` ask for them.
 
 
-def replicates_of(found: Weighed, args: argparse.Namespace) -> Replicates | None:
+def replicates_of(weighed: Weighed, args: argparse.Namespace) -> Replicates | None:
     """Fit the weights again, as often as was asked for: to draws of the rows that have a weight.
 
     A line of the file gets the mean weight of the rows that it became.
     """
     if args.replicates is None:
         return None
-    if not found.weighter._takes_sample_weight:
+    if not weighed.weighter._takes_sample_weight:
         raise InputError(
             f"--replicates fits the weights again to other design weights, which {args.method} "
             "does not take. Use --method cdf, entropy or another that takes them."
         )
-    solve_equation = found.weighter._has_mean_influence() or (
-        found.target["kind"] == "margins" and found.balance["gap_after"] <= _MET
+    solve_equation = weighed.weighter._has_mean_influence() or (
+        weighed.target["kind"] == "margins" and weighed.balance["gap_after"] <= _MET
     )
     if args.replicate_method == "bootstrap" and not solve_equation:
         raise InputError(
@@ -288,13 +288,13 @@ def replicates_of(found: Weighed, args: argparse.Namespace) -> Replicates | None
             "out for a jackknife, or use --method entropy."
         )
     kind: Kind = args.replicate_method or ("bootstrap" if solve_equation else "jackknife")
-    kept, lines = np.flatnonzero(found.rows.kept), found.lines
-    again, X, T = found.again[kept], found.X[kept, ...], found.T
+    kept, lines = np.flatnonzero(weighed.rows.kept), weighed.lines
+    again, X, T = weighed.again[kept], weighed.X[kept, ...], weighed.T
     v = None
-    if found.target_rows is not None:
-        there = np.flatnonzero(found.target_rows.kept)
-        T, v = T[there], found.target_rows.w[there]
-    made = _unfitted(found.weighter)
+    if weighed.target_rows is not None:
+        there = np.flatnonzero(weighed.target_rows.kept)
+        T, v = T[there], weighed.target_rows.w[there]
+    made = _unfitted(weighed.weighter)
 
     def fit(d: Real, drawn: Real | None) -> Real:
         given = {} if v is None else {"target_weight": v if drawn is None else v * drawn}
@@ -308,7 +308,7 @@ def replicates_of(found: Weighed, args: argparse.Namespace) -> Replicates | None
     labels = (
         None if cells is None else texts(cells, lines, f"--{option}", args.train)[again]
         for option in LABELS
-        for cells in [found.labels.get(option)]
+        for cells in [weighed.labels.get(option)]
     )
     design = Design.of(len(again), *labels)
     if design.lonely:
@@ -321,7 +321,7 @@ def replicates_of(found: Weighed, args: argparse.Namespace) -> Replicates | None
         console.note(f"{text}{design.units}: each is left out once.")
     drawn = replicate(
         fit,
-        found.rows.w[kept],
+        weighed.rows.w[kept],
         design,
         None if v is None or args.finite_population else Design.simple(len(v)),
         kind=kind,

@@ -411,30 +411,30 @@ class ComparedRows:
         """Options of a method's learner that the comparison found once, such as the kernel."""
         return self.shared.get(resolve(self.learner, name)[0].name, {})
 
-    def _weighed(self, name: Any, kept: NDArray[np.intp]) -> Real:
-        _, X, target = self._scaled(kept)
-        given = self._target_weight(), self.random_state, self._design(kept)
+    def _weighed(self, name: Any, rows: NDArray[np.intp]) -> Real:
+        _, X, target = self._scaled(rows)
+        given = self._target_weight(), self.random_state, self._design(rows)
         if isinstance(target, MarginTarget):
             X, target = target.known, target.known.margins
-        return np.asarray(fit_weights(name, X, self.y[kept], target, *given).weights_)
+        return np.asarray(fit_weights(name, X, self.y[rows], target, *given).weights_)
 
     def _rows(self) -> NDArray[np.intp]:
         return np.flatnonzero(self.own.kept)
 
-    def _design(self, kept: NDArray[np.intp]) -> Real | None:
-        return None if self.own.equal else self.own.w[kept]
+    def _design(self, rows: NDArray[np.intp]) -> Real | None:
+        return None if self.own.equal else self.own.w[rows]
 
     def _target_weight(self) -> Real | None:
         if self.share is None or self.share.equal:
             return None
         return self.share.w[self.share.kept]
 
-    def _scaled(self, kept: NDArray[np.intp]) -> tuple[StandardScaler, Any, Any]:
+    def _scaled(self, rows: NDArray[np.intp]) -> tuple[StandardScaler, Any, Any]:
         with alone():
-            scaler = StandardScaler().fit(self.X[kept], sample_weight=self._design(kept))
-            X = scaler.transform(self.X[kept])
+            scaler = StandardScaler().fit(self.X[rows], sample_weight=self._design(rows))
+            X = scaler.transform(self.X[rows])
             if isinstance(self.samples, MarginRows):
-                target = self.samples.rows(kept).standardised(scaler.mean_, scaler.scale_)
+                target = self.samples.rows(rows).standardised(scaler.mean_, scaler.scale_)
                 return scaler, X, target
             assert self.share is not None
             T = scaler.transform(self.samples.T[self.share.kept])

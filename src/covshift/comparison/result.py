@@ -306,23 +306,23 @@ class Scale:
         return f"{self.number(value)} {self.word}".strip()
 
 
-def recommendation(found: Comparison) -> str:
+def recommendation(comparison: Comparison) -> str:
     """Say what to use, and why, in one sentence."""
-    baseline, able, clear = found.rows[0], found.able()[1:], found.clear()
-    learner = f" ({found.learner})" if found.learner else ""
+    baseline, able, clear = comparison.rows[0], comparison.able()[1:], comparison.clear()
+    learner = f" ({comparison.learner})" if comparison.learner else ""
     if not able:
         return "Keep the unweighted model: nothing could be compared with it."
     if clear:
-        return _use(min(clear, key=_risk_words), found)
+        return _use(min(clear, key=_risk_words), comparison)
     best = min(able, key=_risk_words)
     if best["gain"] <= 0:
         reason = "no method has a lower estimated target risk"
     elif best["gain"] < _LEVEL * best["gain_standard_error"]:
         reason = f"no method improves on it; {best['method']}, the best, is level with it"
     else:
-        needed = found.needed_for(best)
+        needed = comparison.needed_for(best)
         errors, limit = _apart(best["gain"] / best["gain_standard_error"], needed)
-        several = len(able) > 1 and needed == found.needed
+        several = len(able) > 1 and needed == comparison.needed
         compared = f" when {len(able)} methods are compared" if several else ""
         reason = (
             f"{best['method']}, the best, improves the risk by {_written(best['gain'], baseline)} "
@@ -331,10 +331,10 @@ def recommendation(found: Comparison) -> str:
     return f"Keep the unweighted model{learner}: {reason}."
 
 
-def _use(best: dict[str, Any], found: Comparison) -> str:
-    control = best if best.get("control") else found.level_control(best)
+def _use(best: dict[str, Any], comparison: Comparison) -> str:
+    control = best if best.get("control") else comparison.level_control(best)
     used = control or best
-    baseline, learner = found.rows[0], found.learner
+    baseline, learner = comparison.rows[0], comparison.learner
     risk, before, gain = (
         _written(value, baseline) for value in (used["risk"], baseline["risk"], used["gain"])
     )
@@ -377,35 +377,36 @@ def _apart(errors: float, needed: float) -> tuple[str, str]:
     return rounded
 
 
-def table_of(found: Comparison) -> Table:
+def table_of(comparison: Comparison) -> Table:
     """Return one row per method; the recommended one stands out."""
-    scale = Scale.of(found.rows[0]["risk"])
+    scale = Scale.of(comparison.rows[0]["risk"])
     columns = [
         Column(heading, lambda row, key=key: _cell(row.get(key), key, scale))
         for key, heading in _HEADINGS.items()
-        if key in _ALWAYS or any(row.get(key) is not None for row in found.rows)
+        if key in _ALWAYS or any(row.get(key) is not None for row in comparison.rows)
     ]
-    if any(row.get("note") for row in found.rows):
+    if any(row.get("note") for row in comparison.rows):
         columns.append(Column("note", lambda row: row["note"], words=True))
-    names = [row["method"] for row in found.rows]
+    names = [row["method"] for row in comparison.rows]
     return Table(
-        tuple(found.rows),
+        tuple(comparison.rows),
         (Column("method", lambda row: row["method"], words=True), *columns),
-        chosen={names.index(found.recommended)},
+        chosen={names.index(comparison.recommended)},
     )
 
 
-def legend(found: Comparison) -> list[str]:
+def legend(comparison: Comparison) -> list[str]:
     """Say what every column is, one per line."""
-    headings = table_of(found).head
-    word = Scale.of(found.rows[0]["risk"]).word
+    headings = table_of(comparison).head
+    word = Scale.of(comparison.rows[0]["risk"]).word
+    loss = LOSS_WORDS.get(comparison.loss, comparison.loss)
     lines = [
-        f"risk{f' in {word}s' if word else ''}: {LOSS_WORDS.get(found.loss, found.loss)} on the "
-        "target, estimated from held-out training rows that are weighted to look like it",
-        f"gain: over the unweighted model{_clear(found)}",
+        f"risk{f' in {word}s' if word else ''}: {loss} on the target, estimated from held-out "
+        "training rows that are weighted to look like it",
+        f"gain: over the unweighted model{_clear(comparison)}",
         "s.e.: standard error, by which the number before it may be off by chance",
     ]
-    if found.scored_on_target_labels:
+    if comparison.scored_on_target_labels:
         lines.append("truth: risk on the target's labels, which had no part in the choice")
     if "ESS" in headings:
         lines.append("ESS: after weighting, as precise as this many equally weighted rows")
@@ -414,35 +415,35 @@ def legend(found: Comparison) -> list[str]:
         ("gap", "gap", "mean absolute difference from the published numbers"),
     ):
         if heading in headings:
-            before = found.rows[0][f"{key}_before"]
+            before = comparison.rows[0][f"{key}_before"]
             lines.append(f"{heading}: {what}, {before:.3f} before weighting")
     return [*lines, "*: recommended"]
 
 
-def _clear(found: Comparison) -> str:
+def _clear(comparison: Comparison) -> str:
     """Say from where on a gain is clear, where several methods were compared."""
-    if not math.isfinite(found.needed) or len(found.rows) < 2:
+    if not math.isfinite(comparison.needed) or len(comparison.rows) < 2:
         return ""
-    alone = found.needed_by_control
-    control = alone is not None and any(row.get("control") for row in found.rows)
+    alone = comparison.needed_by_control
+    control = alone is not None and any(row.get("control") for row in comparison.rows)
     other = f" (of another learner without a correction, beyond {alone:.1f})" if control else ""
-    return f"; clear beyond {found.needed:.1f} s.e.{other}"
+    return f"; clear beyond {comparison.needed:.1f} s.e.{other}"
 
 
-def checked(found: Comparison) -> list[str]:
+def checked(comparison: Comparison) -> list[str]:
     """Set the recommendation against the truth, where it is known."""
-    if not found.scored_on_target_labels:
+    if not comparison.scored_on_target_labels:
         return []
-    baseline = found.rows[0]
-    risks = {row["method"]: row["true_risk"] for row in found.rows}
-    chosen, plain = risks[found.recommended], baseline["true_risk"]
+    baseline = comparison.rows[0]
+    risks = {row["method"]: row["true_risk"] for row in comparison.rows}
+    chosen, plain = risks[comparison.recommended], baseline["true_risk"]
     if chosen is None or plain is None:
         return []
-    if found.recommended == baseline["method"]:
+    if comparison.recommended == baseline["method"]:
         return [f"On the target's labels its risk is {_written(plain, baseline)}."]
     return [
-        f"On the target's labels the risk of {found.recommended} is {_written(chosen, baseline)}, "
-        f"that of the unweighted model {_written(plain, baseline)}."
+        f"On the target's labels the risk of {comparison.recommended} is "
+        f"{_written(chosen, baseline)}, that of the unweighted model {_written(plain, baseline)}."
     ]
 
 

@@ -111,9 +111,9 @@ class MarginRows:
         X = without_others(X, [name for name, _ in self.columns])
         return to_numpy(validation.check_points(X, title)).astype(np.float64)
 
-    def rows(self, kept: Rows) -> MarginRows:
+    def rows(self, rows: Rows) -> MarginRows:
         """Keep some of the training rows."""
-        return replace(self, known=self.known.rows(kept))
+        return replace(self, known=self.known.rows(rows))
 
     def standardised(self, center: Real, scale: Real) -> MarginTarget:
         """Return the target of learners that see (x - center) / scale."""

@@ -394,9 +394,9 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             covered = np.zeros(len(self.scores_), dtype=bool)
             u = self._random(len(covered), "expected")
             for part, _, group in self._parts(self._rows.X):
-                found = self._distribution(coverage, part, group)
+                distribution = self._distribution(coverage, part, group)
                 asked = None if u is None else u[part]
-                covered[part] = found.covers_own(coverage, self.scores_[part], asked)
+                covered[part] = distribution.covers_own(coverage, self.scores_[part], asked)
             covered |= self._beyond
             self._expected[key] = expected(covered, self._rows, self._named(by))
         return self._expected[key]

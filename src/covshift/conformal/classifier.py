@@ -183,8 +183,8 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
                 continue
             asked, inside = (None if r is None else r[new] for r in (u, v))
             if self.prefit or self.method == "split":
-                found = self._distribution(coverage, part, group)
-                limits = found.thresholds(coverage, own[new], asked)
+                distribution = self._distribution(coverage, part, group)
+                limits = distribution.thresholds(coverage, own[new], asked)
                 scores = self._score.matrix(self._probabilities(self.estimator_, some), inside)
                 member[new], alone[new] = limits.admit(scores), np.isposinf(limits.scores)
             else:

@@ -80,8 +80,8 @@ def labelled_rows(
     if len(y) != N:
         raise InputError(f"y has {len(y)} values, but X has {N} rows.")
     weights = row_weights(N, sample_weight)
-    kept = np.flatnonzero(weights.kept)
-    design = None if weights.equal else weights.w[kept]
+    rows = np.flatnonzero(weights.kept)
+    design = None if weights.equal else weights.w[rows]
     target, of_target = X_target, None
     target_weight = validation.unwrap_target(target_weight)
     if target is None and target_weight is not None:
@@ -91,7 +91,7 @@ def labelled_rows(
     elif target is not None and target_weight is not None:
         given = target_weights(_num_samples(target), target_weight)
         of_target = None if given.uniform else given.w
-    X, y = (X, y) if len(kept) == N else (_safe_indexing(X, kept), y[kept])
+    X, y = (X, y) if len(rows) == N else (_safe_indexing(X, rows), y[rows])
     groups = None if by is None else groups_of(X, by, "X")
     in_target = None
     if by is not None and target is not None and not validation.is_margins(target):

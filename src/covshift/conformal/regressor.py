@@ -184,9 +184,9 @@ class ConformalRegressor(RegressorMixin, Conformal):  # type: ignore[misc]
             if not len(part):
                 lower[new], upper[new] = -np.inf, np.inf
             elif self.prefit or self.method == "split":
-                found = self._distribution(coverage, part, group)
+                distribution = self._distribution(coverage, part, group)
                 asked = None if u is None else u[new]
-                q = found.thresholds(coverage, own[new], asked)
+                q = distribution.thresholds(coverage, own[new], asked)
                 lower[new], upper[new] = self._model.band(some).interval(*q)
             else:
                 lower[new], upper[new] = self._plus(some, own[new], part, coverage)

@@ -76,10 +76,10 @@ class AtCuts:
         """Leave out features in which all training rows and all of the target are in one cell."""
         low = np.minimum(self.Z.min(axis=0), self.cells.min(axis=0))
         high = np.maximum(self.Z.max(axis=0), self.cells.max(axis=0))
-        kept = np.flatnonzero(low < high)
-        if len(kept) in (0, len(low)):
+        vary = np.flatnonzero(low < high)
+        if len(vary) in (0, len(low)):
             return self
-        return replace(self, Z=self.Z[:, kept], cells=self.cells[:, kept], groups=self.groups[kept])
+        return replace(self, Z=self.Z[:, vary], cells=self.cells[:, vary], groups=self.groups[vary])
 
     def weigh(self, weighter: Any, rows: RowWeights) -> Real:
         """Fit a weighter, or the one of a name, to the margins: the weights (N,) of the rows."""

@@ -105,8 +105,8 @@ class Choice:
             "candidates": rows,
         }
 
-    def _share_of(self, found: Evidence) -> float:
-        return self.share if found is self.chosen else 0.0
+    def _share_of(self, evidence: Evidence) -> float:
+        return self.share if evidence is self.chosen else 0.0
 
     def _reason(self) -> str:
         if self.chosen is self.baseline:

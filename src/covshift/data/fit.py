@@ -164,18 +164,18 @@ class FitProblem:
 
 
 def encode_problem(
-    X: Any, X_target: Any, given: GivenWeights
+    X: Any, X_target: Any, weights: GivenWeights
 ) -> tuple[Any, Any, TableEncoder | None]:
     """Make numbers of tables; the target may be margins, which then become `AtCuts`."""
     T = validation.unwrap_target(X_target)
     if not validation.is_margins(T):
-        return encode_samples(X, X_target, **given._asdict())
+        return encode_samples(X, X_target, **weights._asdict())
     cuts = AtCuts.of(T, X)
     points, _, encoder = encode_samples(
         X,
         None,
         more=named_levels(T),
-        sample_weight=given.sample_weight,
+        sample_weight=weights.sample_weight,
     )
     return points, cuts, encoder
 
@@ -215,14 +215,14 @@ def check_problem(
     weights, target = given.of_rows(len(X)), given.of_target(len(T))
     every = kernel_given or streamed
     columns = np.arange(X.shape[1]) if every else _varying_columns(X, T, names)
-    kept = np.flatnonzero(weights.kept)
-    weights = weights.take(kept)
+    rows = np.flatnonzero(weights.kept)
+    weights = weights.take(rows)
     if kernel_given:
-        X = X[np.ix_(kept, kept)]
+        X = X[np.ix_(rows, rows)]
         T, target = X, weights
     else:
-        X, T = X[np.ix_(kept, columns)], T[:, columns]
-    found = FitProblem(X, Y[kept], weights.w, T, target.share, columns, weights, target)
+        X, T = X[np.ix_(rows, columns)], T[:, columns]
+    found = FitProblem(X, Y[rows], weights.w, T, target.share, columns, weights, target)
     return found if kernel_given else _of_features(found, groups, ordered=not streamed)
 
 
@@ -238,12 +238,12 @@ def _check_at_cuts(
     weights = given.of_rows(len(X))
     T, share = value_rows(cuts.margins, cuts.X, X, weights.w, frame)
     columns = _varying_columns(X, T, names)
-    kept = np.flatnonzero(weights.kept)
-    weights = weights.take(kept)
-    X, T = X[np.ix_(kept, columns)], T[:, columns]
+    rows = np.flatnonzero(weights.kept)
+    weights = weights.take(rows)
+    X, T = X[np.ix_(rows, columns)], T[:, columns]
     target = RowWeights(share * len(share))
-    seen = cuts.rows(kept).varying()
-    return FitProblem(X, Y[kept], weights.w, T, share, columns, weights, target, seen)
+    seen = cuts.rows(rows).varying()
+    return FitProblem(X, Y[rows], weights.w, T, share, columns, weights, target, seen)
 
 
 def _of_features(found: FitProblem, groups: Rows | None, *, ordered: bool = True) -> FitProblem:
@@ -265,9 +265,9 @@ def check_device_problem(X: Any, Y: Real, X_target: Any, given: GivenWeights) ->
     X, T, share = validation.check_samples(X, X_target, given.target_weight)
     columns = _varying(*_ends(X, T))
     weights, target = given.of_rows(int(X.shape[0])), given.of_target(int(T.shape[0]))
-    kept = np.flatnonzero(weights.kept)
-    if len(kept) < len(weights.w):
-        X, Y, weights = take_rows(X, kept), Y[kept], weights.take(kept)
+    rows = np.flatnonzero(weights.kept)
+    if len(rows) < len(weights.w):
+        X, Y, weights = take_rows(X, rows), Y[rows], weights.take(rows)
     return FitProblem(
         take_columns(X, columns),
         like(np.ascontiguousarray(Y), X),

@@ -105,15 +105,15 @@ class Groups:
             np.asarray(share[present]),
         )
 
-    def rows(self, kept: Rows) -> Groups:
+    def rows(self, rows: Rows) -> Groups:
         """Keep some of the training rows; groups that lose all of theirs stay named."""
-        return replace(self, train=self.train[kept])
+        return replace(self, train=self.train[rows])
 
-    def target_rows(self, kept: Rows, share: Real) -> Groups:
+    def target_rows(self, rows: Rows, share: Real) -> Groups:
         """Keep some of the target rows, with these shares."""
         if self.target is None:
             return self
-        target = self.target[kept]
+        target = self.target[rows]
         return replace(self, target=target, sample_only=_unseen(self.labels, target, share))
 
 

@@ -123,17 +123,17 @@ def diagnose_batches(X: Any, targets: Mapping[str, Any], **given: Any) -> Batche
     )
 
 
-def _line(name: str, found: Diagnosis) -> dict[str, Any]:
-    size = next((row for row in found.methods if row.share is not None), None)
-    worst = found.worst[0]
+def _line(name: str, diagnosis: Diagnosis) -> dict[str, Any]:
+    size = next((row for row in diagnosis.methods if row.share is not None), None)
+    worst = diagnosis.worst[0]
     return {
         "target": name,
-        "rows": found.n_target,
-        "verdict": found.verdict,
-        "auc": None if found.auc is None else found.auc.value,
+        "rows": diagnosis.n_target,
+        "verdict": diagnosis.verdict,
+        "auc": None if diagnosis.auc is None else diagnosis.auc.value,
         "effective_sample_size": None if size is None else size.effective_sample_size,
         "effective_share": None if size is None else size.share,
-        "uncovered_rows": 0 if found.rows is None else found.rows.count,
+        "uncovered_rows": 0 if diagnosis.rows is None else diagnosis.rows.count,
         "worst_feature": worst.name,
         "worst_distance": worst.ks,
         "worst_level": worst.detail,

@@ -104,8 +104,8 @@ def significant_parts(samples: Samples, kept: Flags | None = None) -> tuple[Unco
         T, share = T[kept], samples.share[kept] / samples.share[kept].sum()
         size = float(1 / (share @ share)) if samples.target_weight is not None else float(len(T))
     own = None if samples.sample_weight is None else samples.own
-    found = uncovered(samples.X, T, share, size, own=own)
-    return tuple(part for part in found if _holds(part, T, samples).any())
+    parts = uncovered(samples.X, T, share, size, own=own)
+    return tuple(part for part in parts if _holds(part, T, samples).any())
 
 
 def _holds(part: Uncovered, T: Real, samples: Samples) -> Flags:

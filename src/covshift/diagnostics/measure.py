@@ -177,12 +177,12 @@ def diagnose(
         deciding=True,
         ordered=False,
     )
-    found = diagnose_samples(
+    diagnosis = diagnose_samples(
         samples, methods=methods, confidence=confidence, random_state=random_state
     )
     if weights is None:
-        return found
-    return corrected(found, samples, samples.of_these(weights), weighter)
+        return diagnosis
+    return corrected(diagnosis, samples, samples.of_these(weights), weighter)
 
 
 @one_blas_thread(0)

@@ -181,10 +181,12 @@ def _levels(columns: Real, share: Real) -> tuple[Real, Real]:
     return np.arange(len(found) + 1.0), np.append(found, max(0.0, 1.0 - float(found.sum())))
 
 
-def _small(found: Distribution) -> Distribution:
-    if found.levels:
-        return found
-    return found._replace(curves={kind: thinned(*curve) for kind, curve in found.curves.items()})
+def _small(distribution: Distribution) -> Distribution:
+    if distribution.levels:
+        return distribution
+    return distribution._replace(
+        curves={kind: thinned(*curve) for kind, curve in distribution.curves.items()}
+    )
 
 
 def thinned(values: Real, heights: Real) -> tuple[Real, Real]:

@@ -325,11 +325,11 @@ def with_names(note: str, names: Sequence[str]) -> str:
     "No weights fit (columns 'age', 'income')."
     """
 
-    def named(found: re.Match[str]) -> str:
-        numbers = [int(number) for number in found[2].split(", ")]
+    def named(match: re.Match[str]) -> str:
+        numbers = [int(number) for number in match[2].split(", ")]
         if max(numbers) >= len(names):
-            return found[0]
-        return found[1] + ", ".join(f"'{printable(names[k])}'" for k in numbers)
+            return match[0]
+        return match[1] + ", ".join(f"'{printable(names[k])}'" for k in numbers)
 
     return re.sub(r"(\bcolumns? )(\d+(?:, \d+)*)", named, note)
 

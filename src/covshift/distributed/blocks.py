@@ -115,11 +115,11 @@ def run_block_fit(
     partial: Callable[[Any], Any],
 ) -> Any:
     """The three steps of a fit, with two loops over the rows left to the caller."""
-    found = survey()
-    if fit.leave_out_constant(found, target.T):
-        found = survey()
+    sample = survey()
+    if fit.leave_out_constant(sample, target.T):
+        sample = survey()
     T = target.T[:, fit.columns]
-    primal = fit.prepare(found, T, target.share)
+    primal = fit.prepare(sample, T, target.share)
     return fit.finish(primal, partial(primal))
 
 

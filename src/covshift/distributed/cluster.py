@@ -24,7 +24,7 @@ _NO_WORKERS = (
 
 
 @dataclass(frozen=True)
-class Rows:
+class Partitions:
     """The partitions of a training sample, each (X, y, weight) delayed; and its columns."""
 
     parts: list[tuple[Any, Any, Any]]
@@ -38,7 +38,7 @@ class Cluster:
         self._delayed = dask_module("dask").delayed
         self.client = client if client is not None else _current_client()
 
-    def rows(self, X: Any, y: Any = None, weight: Any = None) -> Rows:
+    def rows(self, X: Any, y: Any = None, weight: Any = None) -> Partitions:
         """Line up the partitions of collections that have the same rows."""
         if not is_dask(X):
             raise InputTypeError(
@@ -54,11 +54,11 @@ class Cluster:
         ]
         meta = getattr(X, "_meta", None)
         header = meta if hasattr(meta, "columns") else np.empty((0, int(X.shape[1])), dtype=X.dtype)
-        return Rows(list(zip(parts, *others, strict=True)), header)
+        return Partitions(list(zip(parts, *others, strict=True)), header)
 
     def total(
         self,
-        rows: Rows,
+        rows: Partitions,
         of_part: Callable[..., Any],
         join: Callable[[list[Any]], Any],
         *shared: Any,

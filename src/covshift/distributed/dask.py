@@ -18,13 +18,13 @@ from ..numerics.array import Real, to_numpy
 from ..numerics.support import beyond_extremes
 from ..operators.line_vectors import LineRows, LineTarget
 from ..weights.cdf.thresholds import ThresholdMatching, add
-from ..weights.cdf.views import Target
+from ..weights.cdf.views import TargetSide
 from ..weights.cdf.weighter import CDFWeights
 from .blocks import run_block_fit
-from .cluster import Cluster, Rows, dask_module, is_dask, named, partitions
+from .cluster import Cluster, Partitions, dask_module, is_dask, named, partitions
 from .target import (
+    FeaturePoints,
     FixedTarget,
-    Margins,
     block_margins,
     check_bins,
     check_by_features,
@@ -204,10 +204,10 @@ def _partial(
         return None if block is None else fitting.partial(primal, block)
 
 
-def _margins(bins: int, number: int, T: Any, y: Any, w: Any) -> Margins | None:
+def _margins(bins: int, number: int, T: Any, y: Any, w: Any) -> FeaturePoints | None:
     with named(number, "X_target"):
         parts = list(block_margins(T, w, bins)) if len(T) else []
-        return reduce(Margins.combine, parts) if parts else None
+        return reduce(FeaturePoints.combine, parts) if parts else None
 
 
 def _join_surveys(parts: list[Survey | None]) -> Survey | None:
@@ -219,11 +219,11 @@ def _join_partials(parts: list[Partial | None]) -> Partial:
     return reduce(combine, (part for part in parts if part is not None), {})
 
 
-def _join_margins(parts: list[Margins | None]) -> Margins | None:
+def _join_margins(parts: list[FeaturePoints | None]) -> FeaturePoints | None:
     found = [part for part in parts if part is not None]
     while len(found) > 1:
         pairs = [found[k : k + 2] for k in range(0, len(found), 2)]
-        found = [reduce(Margins.combine, pair) for pair in pairs]
+        found = [reduce(FeaturePoints.combine, pair) for pair in pairs]
     return found[0] if found else None
 
 
@@ -261,7 +261,7 @@ def _target(
 
 
 def fit_weights(
-    estimator: CDFWeights, cluster: Cluster, rows: Rows, target: FixedTarget
+    estimator: CDFWeights, cluster: Cluster, rows: Partitions, target: FixedTarget
 ) -> CDFWeights:
     """Fit the weights of partitioned rows; ``weights_`` is a Dask array."""
     check_parameters(estimator)
@@ -328,7 +328,7 @@ class ClusterParts:
 
 
 def _weights(
-    cluster: Cluster, weigh: Any, X: list[Any], lines: Target, counts: Any, scale: float
+    cluster: Cluster, weigh: Any, X: list[Any], lines: TargetSide, counts: Any, scale: float
 ) -> Any:
     da = dask_module("dask.array")
     parts = [
@@ -368,7 +368,7 @@ def _rows(number: int, X: Real, lines: LineTarget) -> LineRows:
     return lines.rows(X)
 
 
-def _weigh(ratio: Callable[[Any], Real], number: int, X: Real, lines: Target) -> Real:
+def _weigh(ratio: Callable[[Any], Real], number: int, X: Real, lines: TargetSide) -> Real:
     return ratio(lines.rows(X)) if len(X) else np.empty(0)
 
 

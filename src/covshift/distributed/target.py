@@ -76,7 +76,7 @@ def read_target(
     return of_margins(margins(_target_blocks(make), bins))
 
 
-def of_margins(found: Margins) -> FixedTarget:
+def of_margins(found: FeaturePoints) -> FixedTarget:
     """Let quantile points stand for the target."""
     T = found.points()
     share = np.full(len(T), 1 / len(T))
@@ -150,7 +150,7 @@ _ROWS = 1 << 18  # sorted at a time
 
 
 @dataclass(frozen=True)
-class Margins:
+class FeaturePoints:
     """Distribution functions of each feature, as weighted points: a plain value that combines.
 
     Rows are counted exactly until a feature has more than 16 bins distinct values; from then on
@@ -165,7 +165,7 @@ class Margins:
     error: float = 0.0
 
     @classmethod
-    def of(cls, T: Real, w: Real, bins: int) -> Margins:
+    def of(cls, T: Real, w: Real, bins: int) -> FeaturePoints:
         """Sort the rows T (M, n) of weights w (M,); O(n M log M)."""
         values, weights = [], []
         for t in T.T:
@@ -183,7 +183,7 @@ class Margins:
         """Kish's number of rows of equal weight that are as precise."""
         return self.weight**2 / self.squares
 
-    def combine(self, other: Margins) -> Margins:
+    def combine(self, other: FeaturePoints) -> FeaturePoints:
         """Add other rows."""
         values, weights = [], []
         for k in range(len(self.values)):
@@ -195,7 +195,7 @@ class Margins:
             weights.append(_sums(place, w, len(both)))
         total = self.weight + other.weight
         error = (self.error * self.weight + other.error * other.weight) / total
-        return Margins(
+        return FeaturePoints(
             values,
             weights,
             self.bins,
@@ -218,7 +218,7 @@ class Margins:
             columns.append(values[np.minimum(place, len(values) - 1)])
         return np.column_stack(columns)
 
-    def _merged(self) -> Margins:
+    def _merged(self) -> FeaturePoints:
         size = _FINER * self.bins
         values, weights, error = [], [], 0.0
         for t, w in zip(self.values, self.weights, strict=True):
@@ -250,18 +250,18 @@ def _sums(place: NDArray[np.intp], w: Real, count: int) -> Real:
     return np.bincount(place.reshape(-1), w, count).astype(np.float64)
 
 
-def margins(blocks: Iterable[tuple[Any, Any]], bins: int) -> Margins:
+def margins(blocks: Iterable[tuple[Any, Any]], bins: int) -> FeaturePoints:
     """Reduce blocks of target rows and their weights (or None), in memory O(n bins log blocks)."""
-    return tree_reduce(_parts(blocks, bins), Margins.combine, what="X_target")
+    return tree_reduce(_parts(blocks, bins), FeaturePoints.combine, what="X_target")
 
 
-def _parts(blocks: Iterable[tuple[Any, Any]], bins: int) -> Iterator[Margins]:
+def _parts(blocks: Iterable[tuple[Any, Any]], bins: int) -> Iterator[FeaturePoints]:
     for T, weight in blocks:
         if T.shape[0]:
             yield from block_margins(T, weight, bins)
 
 
-def block_margins(T: Any, weight: Any, bins: int) -> Iterator[Margins]:
+def block_margins(T: Any, weight: Any, bins: int) -> Iterator[FeaturePoints]:
     """Reduce one block of target rows, a part at a time."""
     points = to_numpy(check_points(T, "X_target")).astype(np.float64)
     w = np.ones(len(points)) if weight is None else np.asarray(weight, dtype=np.float64)
@@ -270,7 +270,7 @@ def block_margins(T: Any, weight: Any, bins: int) -> Iterator[Margins]:
     points, w = points[w > 0], w[w > 0]
     for start in range(0, len(points), _ROWS):
         rows = slice(start, start + _ROWS)
-        yield Margins.of(points[rows], w[rows], bins)
+        yield FeaturePoints.of(points[rows], w[rows], bins)
 
 
 def check_bins(target_bins: Any) -> int:

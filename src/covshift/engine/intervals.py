@@ -34,7 +34,7 @@ class Errors:
 
     def number(
         self,
-        found: Influence,
+        influence: Influence,
         *,
         proportion: bool = False,
         positive: bool = False,
@@ -49,10 +49,10 @@ class Errors:
         scales reach too far: an end is at most three times t se away. ``besides`` is an error that
         the influence values do not hold.
         """
-        value = float(found.value[0])
+        value = float(influence.value[0])
         if not np.isfinite(value):
             return Number(np.nan, np.nan, -np.inf, np.inf)
-        error, t = self.error(found, besides)
+        error, t = self.error(influence, besides)
         if positive and value > 0 and np.isfinite(t * error):
             factor = float(np.exp(min(t * error / value, 700.0)))
             high = min(value * factor, value + _FAR * t * error)
@@ -61,14 +61,16 @@ class Errors:
             return Number(max(0.0, value), error, 0.0, max(0.0, value) + t * error)
         return interval_of(value, error, t, self, proportion=proportion)
 
-    def error(self, found: Influence, besides: float = 0.0) -> tuple[float, float]:
+    def error(self, influence: Influence, besides: float = 0.0) -> tuple[float, float]:
         """Standard error of one column, and the quantile of Student's distribution."""
-        zero = np.zeros_like(found.target)
-        train = float(Influence(found.value, found.train, zero).standard_error(self.design)[0])
+        zero = np.zeros_like(influence.target)
+        train = float(
+            Influence(influence.value, influence.train, zero).standard_error(self.design)[0]
+        )
         target = 0.0
-        if found.target.any():
-            alone = Influence(found.value, found.target, np.zeros((0, 1)))
-            target = float(alone.standard_error(Design.simple(len(found.target)))[0])
+        if influence.target.any():
+            alone = Influence(influence.value, influence.target, np.zeros((0, 1)))
+            target = float(alone.standard_error(Design.simple(len(influence.target)))[0])
         unit = max(train, target, besides)
         if not 0 < unit < np.inf:
             return unit, self.quantile(unit, 0.0)

@@ -87,7 +87,7 @@ def _of_the_user(
     model: Any, features: Features, y: NDArray[Any], fold: Rows, weight: Real | None, classes: Any
 ) -> CrossFit:
     try:
-        found = cross_fit(model, features, y, fold, weight=weight, classes=classes)
+        fit = cross_fit(model, features, y, fold, weight=weight, classes=classes)
     except Exception as error:  # whatever a model of the user's may raise
         wanted = "numbers" if classes is None else "classes"
         raise InputError(
@@ -95,12 +95,12 @@ def _of_the_user(
             f"an outcome of {wanted}: {error} Pass one that can, such as a pipeline that encodes "
             "categories first, or leave it out."
         ) from error
-    if not (np.isfinite(found.train).all() and np.isfinite(found.folds).all()):
+    if not (np.isfinite(fit.train).all() and np.isfinite(fit.folds).all()):
         raise InputError(
             f"outcome_model={type(model).__name__} predicts NaN or inf. Pass another, or leave it "
             "out."
         )
-    return found
+    return fit
 
 
 def mixture(values: Real, predicted: list[Real], weight: Real) -> Real:

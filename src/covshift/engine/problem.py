@@ -180,8 +180,8 @@ class Problem:
 
     def ratio(self, top: Signal, bottom: Signal | None, method: Method) -> Influence:
         """Estimate a mean, or the ratio of two."""
-        found = self.engine.means(top, method)
-        return found if bottom is None else found.over(self.engine.means(bottom, method))
+        means = self.engine.means(top, method)
+        return means if bottom is None else means.over(self.engine.means(bottom, method))
 
     def imbalance(self, top: Signal, bottom: Signal | None, method: Method) -> float:
         """What a method leaves out of a mean or a ratio, where it counts as an error.

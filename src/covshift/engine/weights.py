@@ -90,8 +90,8 @@ class Weights:
             return (calibrated(*given, d) if self.by_design else tilted(*given, 0.0))[1:]
         if self.trimmed or self.weighter is None or not self.weighter._has_mean_influence():
             return None
-        found = self.weighter._mean_influence(values, self.Z, self.T, d, share)
-        return None if found is None else found[1:]
+        influence = self.weighter._mean_influence(values, self.Z, self.T, d, share)
+        return None if influence is None else influence[1:]
 
     @property
     def solve_equation(self) -> bool:

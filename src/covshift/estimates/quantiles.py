@@ -138,8 +138,8 @@ def _plain_share(problem: Problem, flags: Flags, group: int | None) -> Influence
         inside = problem.sample.groups.indicator(group)
     parts = np.column_stack([flags * inside, inside])
     nothing = CrossFit.known(0 * parts, np.zeros((len(problem.sample.share), 2)), 1)
-    found = problem.engine.means(Signal(parts, nothing), "none")
-    return found.column(0).over(found.column(1))
+    means = problem.engine.means(Signal(parts, nothing), "none")
+    return means.column(0).over(means.column(1))
 
 
 def _woodruff(steps: Steps, p: float, error: float, t: float, errors: Errors) -> Number:

@@ -50,9 +50,9 @@ class Quantity:
         checked = {name: _one_number_per_row(values[name], size, name) for name in self.row_options}
         return replace(self, **checked)
 
-    def rows(self, kept: Rows) -> Quantity:
+    def rows(self, rows: Rows) -> Quantity:
         """Keep the `row_options` of some training rows."""
-        return replace(self, **{name: getattr(self, name)[kept] for name in self.row_options})
+        return replace(self, **{name: getattr(self, name)[rows] for name in self.row_options})
 
     def items(self, problem: Problem, y: NDArray[Any], name: str) -> Iterator[Item]:
         """Estimate the quantity of the outcome y (N,), called ``name``."""
@@ -77,10 +77,10 @@ def as_quantity(what: Any) -> Quantity:
 
 
 def _one_number_per_row(values: Any, size: int, name: str) -> Real:
-    found = check_outcomes(values, size, numbers=True, title=name)
-    if len(found) != 1:
-        raise InputError(f"{name} has {len(found)} columns. Pass one.")
-    return np.where(found[0].present, found[0].y, np.nan)
+    outcomes = check_outcomes(values, size, numbers=True, title=name)
+    if len(outcomes) != 1:
+        raise InputError(f"{name} has {len(outcomes)} columns. Pass one.")
+    return np.where(outcomes[0].present, outcomes[0].y, np.nan)
 
 
 def numbers_of(values: Any, name: str) -> list[float]:

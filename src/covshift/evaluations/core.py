@@ -378,10 +378,10 @@ def labels_of_batches(batch: Any, X: Any, X_target: Any) -> tuple[Any, Any]:
 
 def rows_of_batches(labels: Any, size: int) -> list[tuple[str, Rows]]:
     """Return the labels in their order (`in_order`), each with its target rows."""
-    found = check_outcomes(labels, size, numbers=False, title="batch", of="X_target")
-    if len(found) > 1 or found[0].missing:
+    outcomes = check_outcomes(labels, size, numbers=False, title="batch", of="X_target")
+    if len(outcomes) > 1 or outcomes[0].missing:
         raise InputError("batch needs one label for every target row; some are missing.")
-    y = found[0].y
+    y = outcomes[0].y
     return [(label, np.flatnonzero(y == label)) for label in in_order(set(y.tolist()))]
 
 

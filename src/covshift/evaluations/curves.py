@@ -261,7 +261,7 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 def draw(
-    found: Evaluations,
+    answer: Evaluations,
     kind: Kind,
     ax: Any,
     *,
@@ -271,23 +271,23 @@ def draw(
 ) -> Any:
     """Draw one kind of picture."""
     one_of(*KINDS).check(kind, "kind")
-    models = list(dict.fromkeys(row.model for row in found.table))
+    models = list(dict.fromkeys(row.model for row in answer.table))
     if model is not None and model not in models:
         raise InputError(f"model={model!r} was not evaluated. Those are {models}.")
     if kind != "batches" and (metric is not None or observed is not None):
         raise InputError(f'metric and observed are for kind="batches", but kind={kind!r}.')
     if kind == "metrics":
-        return _metrics(found, models if model is None else [model], ax)
+        return _metrics(answer, models if model is None else [model], ax)
     if kind == "batches":
-        return _batches(found, models[0] if model is None else model, metric, observed, ax)
-    curves = [one for one in found.curves if model in (None, one.model)]
-    return (_reliability if kind == "reliability" else _roc)(found, curves, ax)
+        return _batches(answer, models[0] if model is None else model, metric, observed, ax)
+    curves = [one for one in answer.curves if model in (None, one.model)]
+    return (_reliability if kind == "reliability" else _roc)(answer, curves, ax)
 
 
-def _metrics(found: Evaluations, models: Sequence[str], ax: Any) -> Any:
+def _metrics(answer: Evaluations, models: Sequence[str], ax: Any) -> Any:
     labels, before, after = [], [], []
-    plain = {(row.model, row.metric, row.group): row for row in found.table.where(method="none")}
-    for row in found.performances:
+    plain = {(row.model, row.metric, row.group): row for row in answer.table.where(method="none")}
+    for row in answer.performances:
         if row.model not in models:
             continue
         other = plain[row.model, row.metric, row.group]
@@ -304,7 +304,7 @@ def _metrics(found: Evaluations, models: Sequence[str], ax: Any) -> Any:
     ).plot(ax)
 
 
-def _reliability(found: Evaluations, models: Sequence[Curves], ax: Any) -> Any:
+def _reliability(answer: Evaluations, models: Sequence[Curves], ax: Any) -> Any:
     curves, intervals, looks = {}, {}, {}
     for k, one in enumerate(models):
         for curve, there in ((one.reliability_labelled, False), (one.reliability, True)):
@@ -322,7 +322,7 @@ def _reliability(found: Evaluations, models: Sequence[Curves], ax: Any) -> Any:
             "with predict_proba, or scores between 0 and 1 of both samples."
         )
     return ReliabilityDisplay(
-        curves, intervals=intervals, looks=looks, confidence=found.confidence
+        curves, intervals=intervals, looks=looks, confidence=answer.confidence
     ).plot(ax)
 
 
@@ -332,14 +332,14 @@ def _drawn(curve: Reliability) -> tuple[tuple[Any, Any, Any], Any]:
     return (curve.score[some], curve.share[some], curve.standard_error[some]), curve.interval[some]
 
 
-def _roc(found: Evaluations, models: Sequence[Curves], ax: Any) -> Any:
+def _roc(answer: Evaluations, models: Sequence[Curves], ax: Any) -> Any:
     curves, looks = {}, {}
     for k, one in enumerate(models):
         for curve, there in ((one.roc_labelled, False), (one.roc, True)):
             if curve is None:
                 continue
             name = _name(one.model, there, several=len(models) > 1)
-            name += f": AUC {_area(found, one.model, curve, there)}"
+            name += f": AUC {_area(answer, one.model, curve, there)}"
             curves[name] = (curve.false_positive_rate, curve.true_positive_rate)
             looks[name] = _look(k, there, several=len(models) > 1)
     if not curves:
@@ -350,35 +350,35 @@ def _roc(found: Evaluations, models: Sequence[Curves], ax: Any) -> Any:
     return ROCDisplay(curves, looks=looks).plot(ax)
 
 
-def _area(found: Evaluations, model: str, curve: ROC, there: bool) -> str:
+def _area(answer: Evaluations, model: str, curve: ROC, there: bool) -> str:
     """Write the area, with its interval where the metric was asked for."""
-    method = found.method if there else "none"
-    for row in found.table.where(model=model, metric="roc_auc", group=None, method=method):
+    method = answer.method if there else "none"
+    for row in answer.table.where(model=model, metric="roc_auc", group=None, method=method):
         return f"{row.value:.3f} ({row.interval[0]:.3f} to {row.interval[1]:.3f})"
     return f"{curve.auc:.3f}"
 
 
 def _batches(
-    found: Evaluations,
+    answer: Evaluations,
     model: str,
     metric: str | None,
     observed: Mapping[str, float] | None,
     ax: Any,
 ) -> Any:
-    if not found.batches:
+    if not answer.batches:
         raise InputError(
             'kind="batches" draws one point per batch, but there are none. Call evaluate with '
             "batch=, a column of X_target or one label per target row."
         )
-    known = list(dict.fromkeys(row.metric for row in found.overall.where(model=model)))
+    known = list(dict.fromkeys(row.metric for row in answer.overall.where(model=model)))
     name = known[0] if metric is None else metric
     if name not in known:
         raise InputError(f"metric={name!r} was not computed. Those of {model!r} are {known}.")
-    strange = sorted(set(map(str, observed or {})) - set(found.batches))
+    strange = sorted(set(map(str, observed or {})) - set(answer.batches))
     if strange:
-        raise InputError(f"observed names {strange[:5]}, none of the batches {[*found.batches]}.")
+        raise InputError(f"observed names {strange[:5]}, none of the batches {[*answer.batches]}.")
     values = []
-    for part in found.batches.values():
+    for part in answer.batches.values():
         there = part.overall.where(model=model, metric=name)
         if not there:
             raise InputError(
@@ -386,9 +386,9 @@ def _batches(
                 "own. Choose another one."
             )
         values += [(row.value, *row.interval) for row in there]
-    here = found.table.where(model=model, metric=name, group=None, method="none")
+    here = answer.table.where(model=model, metric=name, group=None, method="none")
     return BatchesDisplay(
-        [*found.batches], values, reference=here[0].value, observed=observed, ylabel=words(name)
+        [*answer.batches], values, reference=here[0].value, observed=observed, ylabel=words(name)
     ).plot(ax)
 
 

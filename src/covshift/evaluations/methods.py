@@ -210,15 +210,15 @@ class Scored:
     chosen: Rows | None = None  # (N,): number of the predicted class
     chosen_target: Rows | None = None  # (M,)
 
-    def rows(self, kept: Rows) -> Scored:
+    def rows(self, rows: Rows) -> Scored:
         """Keep some of the training rows."""
-        chosen = None if self.chosen is None else self.chosen[kept]
-        return replace(self, train=self.train[kept], chosen=chosen)
+        chosen = None if self.chosen is None else self.chosen[rows]
+        return replace(self, train=self.train[rows], chosen=chosen)
 
-    def target_rows(self, kept: Rows) -> Scored:
+    def target_rows(self, rows: Rows) -> Scored:
         """Keep some of the target rows."""
-        chosen = None if self.chosen_target is None else self.chosen_target[kept]
-        return replace(self, target=self.target[kept], chosen_target=chosen)
+        chosen = None if self.chosen_target is None else self.chosen_target[rows]
+        return replace(self, target=self.target[rows], chosen_target=chosen)
 
     @property
     def both(self) -> Real:

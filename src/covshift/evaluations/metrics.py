@@ -171,8 +171,8 @@ def _needs(entry: MetricEntry) -> Needs:
     return next((level for level in reversed(_LEVELS) if level in entry.needs), "predictions")
 
 
-def _enough(entry: MetricEntry, given: Needs) -> bool:
-    return _LEVELS.index(_needs(entry)) <= _LEVELS.index(given)
+def _enough(entry: MetricEntry, needs: Needs) -> bool:
+    return _LEVELS.index(_needs(entry)) <= _LEVELS.index(needs)
 
 
 def _named(

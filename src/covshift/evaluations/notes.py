@@ -239,12 +239,18 @@ class Labelled:
     weight: Real  # (n,): shares of the target
 
     def check(
-        self, model: str, metric: str, found: Influence, expected: float, c: float, range_: Range
+        self,
+        model: str,
+        metric: str,
+        influence: Influence,
+        expected: float,
+        c: float,
+        range_: Range,
     ) -> Check:
         """Set a metric beside the expected one, with an interval of coverage c."""
         n = len(self.rows)
         size = kish(self.weight)
-        number = Errors(Design.simple(n), n - 1, size, size, c).number(found, **limits(range_))
+        number = Errors(Design.simple(n), n - 1, size, size, c).number(influence, **limits(range_))
         interval = (number.low, number.high)
         return Check(model, metric, n, number.value, number.standard_error, interval, expected)
 

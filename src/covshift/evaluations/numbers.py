@@ -136,19 +136,19 @@ def plain(metric: Any, y: Real, f: Real, weight: Real) -> Influence:
     return explained(found) if metric == "r2" else found
 
 
-def explained(found: Influence) -> Influence:
+def explained(influence: Influence) -> Influence:
     """R^2 from the means of e^2, y and y^2."""
-    mse, mean, square = found.value
+    mse, mean, square = influence.value
     spread = square - mean**2
     if not spread > 0:
-        return found.column(0).times(np.nan)
+        return influence.column(0).times(np.nan)
     ratio = mse / spread**2
     slope = np.array([[-1 / spread, -2 * mean * ratio, ratio]])
-    return replace(found.linear(slope), value=np.array([1 - mse / spread]))
+    return replace(influence.linear(slope), value=np.array([1 - mse / spread]))
 
 
-def root(found: Influence) -> Influence:
+def root(influence: Influence) -> Influence:
     """Square root of a mean; a negative estimate counts as zero."""
-    value = float(np.sqrt(max(0.0, found.value[0])))
+    value = float(np.sqrt(max(0.0, influence.value[0])))
     slope = 1 / (2 * value) if value > 0 else 0.0
-    return replace(found.times(slope), value=np.array([value]))
+    return replace(influence.times(slope), value=np.array([value]))

@@ -125,7 +125,7 @@ class Reader:
         """Read the labels of target rows; those without one are not present."""
         if y_target is None:
             return None
-        found = check_outcomes(
+        outcomes = check_outcomes(
             unwrap_target(y_target),
             len(self.sample.T),
             numbers=not scored.classes,
@@ -133,11 +133,13 @@ class Reader:
             of="X_target",
             remedy=_REMEDY,
         )
-        if len(found) > 1:
-            raise InputError(f"y_target has {len(found)} columns. Pass one label per target row.")
+        if len(outcomes) > 1:
+            raise InputError(
+                f"y_target has {len(outcomes)} columns. Pass one label per target row."
+            )
         if scored.classes:
-            self._classes(scored.classes, found[0], "y_target")
-        return found[0]
+            self._classes(scored.classes, outcomes[0], "y_target")
+        return outcomes[0]
 
     def _of_model(self, model: Any, name: str) -> tuple[Scored, Outcome]:
         if (self.asked.task or task_of(model)) == "numbers":
@@ -220,7 +222,7 @@ class Reader:
             parts = [pair[:, order] for pair in pairs]
         elif share:
             share = all(bool((np.abs(part.sum(axis=1) - 1) < _ROUNDED).all()) for part in parts)
-        given: Needs = "probabilities" if share else "scores"
+        needs: Needs = "probabilities" if share else "scores"
         if len(classes) == 2 and (single or share or self.asked.threshold is not None):
             cut = (
                 self.asked.threshold
@@ -232,19 +234,21 @@ class Reader:
             if len(classes) > 2:
                 self._no_threshold(classes)
             chosen = [part.argmax(axis=1) for part in parts]
-        return Scored(name, parts[0], parts[1], given, classes, positive, chosen[0], chosen[1])
+        return Scored(name, parts[0], parts[1], needs, classes, positive, chosen[0], chosen[1])
 
     def _outcome(self, *, numbers: bool) -> Outcome:
-        found = check_outcomes(self.sample.y, len(self.sample.X), numbers=numbers, remedy=_REMEDY)
-        if len(found) > 1:
-            raise InputError(f"y has {len(found)} columns. Pass one outcome per row.")
-        size = np.abs(found[0].y[found[0].present]).max(initial=0.0) if numbers else 1.0
+        outcomes = check_outcomes(
+            self.sample.y, len(self.sample.X), numbers=numbers, remedy=_REMEDY
+        )
+        if len(outcomes) > 1:
+            raise InputError(f"y has {len(outcomes)} columns. Pass one outcome per row.")
+        size = np.abs(outcomes[0].y[outcomes[0].present]).max(initial=0.0) if numbers else 1.0
         if 0 < size < 1 / LARGEST:
             raise InputError(
                 f"y has no number beyond {1 / LARGEST:g}, and the squares of its errors vanish. "
                 "Rescale it."
             )
-        return found[0]
+        return outcomes[0]
 
     def _classes(
         self, classes: tuple[str, ...], outcome: Outcome, title: str = "y"
@@ -351,12 +355,12 @@ def answers(
         raise InputError(
             f"{type(model).__name__}.{method} cannot be applied to the rows as given: {error}"
         ) from error
-    kept = np.flatnonzero(present)
-    groups = None if samples.cluster is None else samples.cluster[kept]
+    rows = np.flatnonzero(present)
+    groups = None if samples.cluster is None else samples.cluster[rows]
     folds = GroupKFold(cv) if groups is not None and isinstance(cv, int) else cv
     try:
         held = cross_val_predict(
-            clone(model), _safe_indexing(X, kept), y[kept], cv=folds, groups=groups, method=method
+            clone(model), _safe_indexing(X, rows), y[rows], cv=folds, groups=groups, method=method
         )
     except Exception as error:
         raise InputError(
@@ -365,7 +369,7 @@ def answers(
             "number of folds or a splitter that leaves every row out once."
         ) from error
     train = np.repeat(held[:1], len(present), axis=0)  # rows without a label are not judged
-    train[kept] = held
+    train[rows] = held
     return [train, there]
 
 

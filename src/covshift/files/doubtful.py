@@ -19,7 +19,7 @@ from ..numerics.array import Real
 from ..show.notes import Note
 from .columns import ID_ROWS, Column, formats_of, plain_number, spellings, too_long
 from .encoding import LARGEST, count_missing
-from .questions import Answer, Question, answer, joined, missing_answer
+from .questions import OptionAnswer, Question, answer, joined, missing_answer
 from .table import Table
 
 _HOLDS = {"number": "numbers", "date": "dates"}
@@ -202,7 +202,7 @@ def _mixed(pair: Pair, text: str, free: bool) -> Question:
     drop, categories = answer("drop", name), answer("categorical", name)
     mostly = sum(part.count for part in numbers) >= sum(part.word_count for part in numbers)
     some = all(part.count for part in numbers)
-    answers: tuple[Answer, ...]
+    answers: tuple[OptionAnswer, ...]
     can_miss = mostly and some and len(words) <= codes.MOST_WORDS and "=" not in name
     if not can_miss:
         few = len(pair.levels) <= codes.MANY_LEVELS
@@ -214,7 +214,9 @@ def _mixed(pair: Pair, text: str, free: bool) -> Question:
     return Question(name, pair.title, text, answers)
 
 
-def _with_rest(pair: Pair, gaps: Answer, numbers: tuple[Numbers, Numbers], free: bool) -> Answer:
+def _with_rest(
+    pair: Pair, gaps: OptionAnswer, numbers: tuple[Numbers, Numbers], free: bool
+) -> OptionAnswer:
     """Once the words are missing values, the numbers alone may be doubtful again."""
     again = number_question(pair.name, pair.titles, numbers, free=free)
     if again is None:
@@ -222,7 +224,7 @@ def _with_rest(pair: Pair, gaps: Answer, numbers: tuple[Numbers, Numbers], free:
     return again.safest if again.safest.leaves_out else joined(gaps, again.safest)
 
 
-def _dates(pair: Pair) -> tuple[Answer, ...]:
+def _dates(pair: Pair) -> tuple[OptionAnswer, ...]:
     """One format that fits all is safe; of two nobody knows which is the right one."""
     name = pair.name
     drop, categories = answer("drop", name), answer("categorical", name)
@@ -239,7 +241,7 @@ def _dates(pair: Pair) -> tuple[Answer, ...]:
     return (drop, *dates[:2], categories)
 
 
-def _numbers_as_text(pair: Pair, free: bool) -> tuple[Answer, ...]:
+def _numbers_as_text(pair: Pair, free: bool) -> tuple[OptionAnswer, ...]:
     """Numbers in text, or in a spelling that the rest of the file does not have."""
     drop, categories = answer("drop", pair.name), answer("categorical", pair.name)
     numbers = [numbers_of(column) for column in pair.columns]
@@ -248,7 +250,7 @@ def _numbers_as_text(pair: Pair, free: bool) -> tuple[Answer, ...]:
         return (answer("numeric", pair.name), categories, drop)
     advised = spellings(words)
     spelled = [
-        Answer(
+        OptionAnswer(
             tuple(shlex.split(options)),
             "read as numbers, in all columns",
             f"Read {{}} as numbers ({options})",
@@ -377,11 +379,11 @@ def _whole(name: str, where: str, levels: Real, *, many: bool) -> Question | Non
     return Question(name, where, codes.doubt_of_code(len(levels)), answers)
 
 
-def identifiers(name: str, free: bool) -> tuple[Answer, ...]:
+def identifiers(name: str, free: bool) -> tuple[OptionAnswer, ...]:
     """Return the answers about a column that seems to identify rows."""
     drop, keep = answer("drop", name), answer("keep", name)
     return (answer("id", name), drop, keep) if free else (drop, keep)
 
 
-def _codes(name: str) -> tuple[Answer, ...]:
+def _codes(name: str) -> tuple[OptionAnswer, ...]:
     return answer("categorical", name), answer("numeric", name), answer("drop", name)

@@ -11,7 +11,7 @@ from ..show.notes import Note
 
 
 @dataclass(frozen=True)
-class Answer:
+class OptionAnswer:
     """Options of the command line that answer a question, and what they do."""
 
     options: tuple[str, ...]
@@ -35,10 +35,10 @@ class Question:
     column: str
     file: str  # in which it is doubtful
     doubt: str  # such as "looks like a row identifier"
-    answers: tuple[Answer, ...]
+    answers: tuple[OptionAnswer, ...]
 
     @property
-    def safest(self) -> Answer:
+    def safest(self) -> OptionAnswer:
         """The answer that is taken unless the user asked for questions."""
         return self.answers[0]
 
@@ -109,24 +109,24 @@ MEANS = {  # of an option: what it means, what was done, what it does
 }
 
 
-def answer(option: str, value: str | None = None, *words: str) -> Answer:
+def answer(option: str, value: str | None = None, *words: str) -> OptionAnswer:
     """Return an answer of one option; ``words`` say what it means, was done and does."""
     words = words or MEANS[option]
     if value is None:
-        return Answer((f"--{option}",), *words)
+        return OptionAnswer((f"--{option}",), *words)
     if value.startswith("-"):  # which else would be an option itself
-        return Answer((f"--{option}={value}",), *words)
-    return Answer((f"--{option}", value), *words)
+        return OptionAnswer((f"--{option}={value}",), *words)
+    return OptionAnswer((f"--{option}", value), *words)
 
 
-def missing_answer(name: str, words: Sequence[str]) -> Answer:
+def missing_answer(name: str, words: Sequence[str]) -> OptionAnswer:
     """Say that some words of one column stand for missing values."""
     options: list[str] = []
     for word in words:
         options += answer("missing", f"{name}={word}", "").options
     shown = ", ".join(words)
     braced = shown.replace("{", "{{").replace("}", "}}")
-    return Answer(
+    return OptionAnswer(
         tuple(options),
         f"{shown} read as missing",
         f"Read {braced} in {{}} as missing",
@@ -134,10 +134,10 @@ def missing_answer(name: str, words: Sequence[str]) -> Answer:
     )
 
 
-def joined(first: Answer, second: Answer) -> Answer:
+def joined(first: OptionAnswer, second: OptionAnswer) -> OptionAnswer:
     """Give two answers at once."""
     then = second.done[:1].lower() + second.done[1:]
-    return Answer(
+    return OptionAnswer(
         first.options + second.options,
         f"{first.means}, {second.means}",
         f"{first.done}, {then.replace('{}', 'it')}",

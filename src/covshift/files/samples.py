@@ -352,8 +352,8 @@ def _as_options(text: str) -> str:
     """
     options = {"category": "categorical", "number": "numeric"}
 
-    def option(found: re.Match[str]) -> str:
-        return str(answer(options[found[2]], found[1]))
+    def option(match: re.Match[str]) -> str:
+        return str(answer(options[match[2]], match[1]))
 
     return re.sub(r'kinds=\{"(.*?)": "(category|number)"\}', option, text)
 

@@ -233,8 +233,8 @@ def tune_dual(
         errors.append(total / w.sum())
         _, place = least(errors[-1][None], rounding)
         held_out.append(np.concatenate([predicted[place] for predicted in paths]))
-    found = Tuning(tuple(kernels), np.array(grids), np.array(errors), None, rounding)
-    return replace(found, held_out=held_out[found.best[0]])
+    tuning = Tuning(tuple(kernels), np.array(grids), np.array(errors), None, rounding)
+    return replace(tuning, held_out=held_out[tuning.best[0]])
 
 
 def held_out_path(

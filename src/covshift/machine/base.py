@@ -164,12 +164,12 @@ class KernelMachine(LandmarksFit):
         groups: Rows | None,
         units: RowUnits,
     ) -> Sequence[Any]:
-        found = choose_kernels(self, sample, Y, T, share, groups, units)
-        self._coordinates = found.coordinates
-        if found.report is not None:
-            self.kernel_report_ = found.report
+        kernels = choose_kernels(self, sample, Y, T, share, groups, units)
+        self._coordinates = kernels.coordinates
+        if kernels.report is not None:
+            self.kernel_report_ = kernels.report
         self._sample = sample, Y
-        return found.kernels
+        return kernels.kernels
 
     def _outcome_keys(self, Y: Any) -> Any:
         """Return a hash of every outcome that does not depend on how Y codes it; None: of Y."""

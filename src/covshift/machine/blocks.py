@@ -128,8 +128,8 @@ class BlockFit:
         w = np.ones(len(points))
         if sample_weight is not None:
             w = _block_weight(sample_weight, len(points), "sample_weight")
-        kept = np.flatnonzero(w > 0)
-        return Block(points[kept], values[kept], w[kept], single) if len(kept) else None
+        rows = np.flatnonzero(w > 0)
+        return Block(points[rows], values[rows], w[rows], single) if len(rows) else None
 
     def survey(self, block: Block) -> Survey:
         """Learn what the sums need to be prepared; O(b n)."""

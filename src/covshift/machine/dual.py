@@ -83,11 +83,11 @@ def solve_dual(V: VOperator, K: Real, Y: Real, *, reg: float) -> DualSolution:
     By conjugate gradients on many rows, and by decompositions otherwise and where those fail.
     """
     if is_worth_trying(V, len(Y)):
-        found = solve_by_gradients(V, K, Y, reg)
-        if found is not None:
+        solution = solve_by_gradients(V, K, Y, reg)
+        if solution is not None:
             R = V.factor()
             rank = len(Y) if R is None else min(R.shape[0], len(Y))
-            return DualSolution(*found, rank, largest_condition(V, K, reg))
+            return DualSolution(*solution, rank, largest_condition(V, K, reg))
     return Dual(small_factor(V), K).solve(Y, reg)
 
 

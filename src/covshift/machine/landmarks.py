@@ -96,10 +96,10 @@ class FittedFunction(BaseEstimator):  # type: ignore[misc]
                 return f(points)
         return self._f(points)
 
-    def _read_frames(self, X: Any, X_target: Any, given: GivenWeights) -> tuple[Any, Any]:
+    def _read_frames(self, X: Any, X_target: Any, weights: GivenWeights) -> tuple[Any, Any]:
         """Learn the columns of X and X_target; return both as numbers."""
         check_columns(self, X, reset=True)
-        X, X_target, self._frame = encode_problem(X, X_target, given)
+        X, X_target, self._frame = encode_problem(X, X_target, weights)
         return X, X_target
 
     def _check_rows(self, X: Any, *, reset: bool) -> Real:

@@ -428,18 +428,18 @@ def _none(coef: Real) -> tuple[Rows, Real]:
 
 
 def _mended(
-    found: LeftOut, V: VOperator, B: Real, Y: Real, without: Callable[[int], Real]
+    left_out: LeftOut, V: VOperator, B: Real, Y: Real, without: Callable[[int], Real]
 ) -> LeftOut:
     """Fit again without the row, if there is one, that alone holds the intercept."""
     V1 = np.asarray(V.matmat(np.ones((len(Y), 1))))[:, 0]
     rest = V1.sum() - 2 * V1 + np.asarray(V.diagonal())  # 1'V1 without row i
     alone = np.flatnonzero(rest <= _ALONE * V1.sum())
     if not len(alone):
-        return found
-    again = _refitted(found.coef, B, Y, alone, without)
-    errors = found.errors.copy()
+        return left_out
+    again = _refitted(left_out.coef, B, Y, alone, without)
+    errors = left_out.errors.copy()
     errors[alone] = again.errors[alone]
-    return LeftOut(found.coef, errors, found.moves, alone, again.others)
+    return LeftOut(left_out.coef, errors, left_out.moves, alone, again.others)
 
 
 def _refitted(coef: Real, B: Real, Y: Real, rows: Rows, without: Callable[[int], Real]) -> LeftOut:

@@ -488,10 +488,10 @@ def maximise(evidence: Evidence, start: Real, *, steps: int) -> Real:
 
     origin = evidence.layout.start
     bounds = list(zip(origin - _BELOW, origin + _ABOVE, strict=True))
-    found = minimize(
+    solution = minimize(
         evidence, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": steps}
     )
-    return np.asarray(found.x)
+    return np.asarray(solution.x)
 
 
 def posterior_mean(kernel: KernelSum, U: Real, Y: Real, w: Real, at: Real) -> Real:

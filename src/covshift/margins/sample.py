@@ -38,9 +38,9 @@ class KnownRows:
         given = [str(k) for k in range(np.shape(X)[1])] if names is None else names
         return cls(margins, reading, points, tuple(n for n in given if n not in reading.names))
 
-    def rows(self, kept: Rows) -> KnownRows:
+    def rows(self, rows: Rows) -> KnownRows:
         """Keep some of the rows."""
-        return replace(self, points=self.points[kept])
+        return replace(self, points=self.points[rows])
 
     @cached_property
     def moments(self) -> tuple[Real, Real, list[str]]:

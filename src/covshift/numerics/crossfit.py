@@ -78,13 +78,13 @@ class Features:
     train: Any  # (N, n) array or data frame
     target: Any  # (M, n)
 
-    def rows(self, kept: Rows) -> Features:
+    def rows(self, rows: Rows) -> Features:
         """Keep some of the training rows."""
-        return Features(_safe_indexing(self.train, kept), self.target)
+        return Features(_safe_indexing(self.train, rows), self.target)
 
-    def target_rows(self, kept: Rows) -> Features:
+    def target_rows(self, rows: Rows) -> Features:
         """Keep some of the target rows."""
-        return Features(self.train, _safe_indexing(self.target, kept))
+        return Features(self.train, _safe_indexing(self.target, rows))
 
     def beside(self, train: Real, target: Real) -> Features:
         """Add columns."""

@@ -35,8 +35,8 @@ class Fold:
         """Rows that stay, and which share of its weight w (N,) each keeps."""
         left = w.copy()
         left[self.rows] -= self.weight
-        kept = np.flatnonzero(left > _ROUNDING * w)
-        return kept, left[kept] / w[kept]
+        rows = np.flatnonzero(left > _ROUNDING * w)
+        return rows, left[rows] / w[rows]
 
 
 def part_of(V: VOperator, rows: Rows, share: Real) -> VOperator:

@@ -140,7 +140,7 @@ def uncovered(
     effective number. Cost O((N + M) n log(N + M)) in time, O(N + M) in memory.
     """
     N = float(len(X) if own is None or own.min() == own.max() else 1 / (own @ own))
-    rows = Rows(N, float(size), int(np.count_nonzero(share)))
+    rows = RowCounts(N, float(size), int(np.count_nonzero(share)))
     found, tests = _sides(X.min(axis=0), X.max(axis=0), T, share), 0
     fewest = _fewest(rows)
     for k in range(X.shape[1]):
@@ -157,11 +157,11 @@ def beyond_extremes(
 
     Values that the training sample lacks between its extremes are not looked for.
     """
-    rows = Rows(N, float(size), int((share > 0).sum()))
+    rows = RowCounts(N, float(size), int((share > 0).sum()))
     return _significant(_sides(low, high, T, share), 0, rows)
 
 
-class Rows(NamedTuple):
+class RowCounts(NamedTuple):
     """Numbers of rows: of the training sample, that the target stands for, and that it has."""
 
     N: float
@@ -211,7 +211,7 @@ def _sides(low: Any, high: Any, T: Any, share: Any) -> list[_Part]:
 
 
 def _levels(
-    x: Real, own: Real | None, t: Real, share: Real, rows: Rows, fewest: int
+    x: Real, own: Real | None, t: Real, share: Real, rows: RowCounts, fewest: int
 ) -> tuple[list[_Part], int]:
     """Values that the training sample lacks inside its range, and how many were tested.
 
@@ -237,7 +237,9 @@ def _levels(
     return found, int(tested.sum() + alone.sum())
 
 
-def _has_ties(x: Real, own: Real | None, t: Real, share: Real, rows: Rows, fewest: int) -> bool:
+def _has_ties(
+    x: Real, own: Real | None, t: Real, share: Real, rows: RowCounts, fewest: int
+) -> bool:
     """Whether some value may have ``fewest`` rows of both samples; False is certain.
 
     One of the samples then has half of them. Rows of unequal weights, and of a target that stands
@@ -272,7 +274,7 @@ def _counted(x: Real, own: Real | None, N: float) -> tuple[Real, Real]:
     return seen, N * mass
 
 
-def _fewest(rows: Rows) -> int:
+def _fewest(rows: RowCounts) -> int:
     """Rows that a value needs in both samples, so that its absence could be significant."""
     k = 2
     while k <= rows.size and chance(k, rows.N, rows.size) > _ATTAINABLE:
@@ -280,7 +282,7 @@ def _fewest(rows: Rows) -> int:
     return k if k <= rows.size else int(rows.N + rows.size) + 1
 
 
-def _significant(found: list[_Part], others: int, rows: Rows) -> tuple[Uncovered, ...]:
+def _significant(found: list[_Part], others: int, rows: RowCounts) -> tuple[Uncovered, ...]:
     """Keep what Holm's method finds among these tests and as many ``others`` that found nothing."""
     p_values = [chance(rows.counted(p.share, p.present), rows.N, rows.size) for p in found]
     corrected = holm(np.concatenate([p_values, np.ones(others)]))[: len(found)]

@@ -108,7 +108,7 @@ class LineTarget:
         values = zip(self.lines, self.project(X), strict=True)
         return LineRows(self.lines, [line.codes(x) for line, x in values])
 
-    def groups(self, size: int) -> tuple[Groups, list[Array], list[Thresholds]]:
+    def groups(self, size: int) -> tuple[RowGroups, list[Array], list[Thresholds]]:
         """Merge the thresholds of each view to at most ``size``.
 
         Return which rows of R become one, and for each view the table of new codes and the merged
@@ -122,7 +122,7 @@ class LineTarget:
             for line, part in zip(self.lines, merged, strict=True)
         ]
         group = [part.group + start for part, start in zip(merged, ends, strict=False)]
-        groups = Groups(xp.concat(group), xp.concat(share), ends[-1])
+        groups = RowGroups(xp.concat(group), xp.concat(share), ends[-1])
         return groups, [part.codes for part in merged], [part.thresholds for part in merged]
 
     def coarse(self, size: int) -> Coarse | None:
@@ -162,7 +162,7 @@ class Coarse:
 
 
 @dataclass(frozen=True)
-class Groups:
+class RowGroups:
     """P (m, g): every row of R belongs to one group, with a share whose squares sum to one."""
 
     group: Array  # (m,)

@@ -195,19 +195,19 @@ def array_of(data: bytes) -> NDArray[Any]:
     """Return the array of a member whose header fits the bytes that follow it, or a ValueError."""
     begin = len(_START) + 2
     length = int.from_bytes(data[len(_START) : begin], "little")
-    found = _HEADER.fullmatch(data, begin, begin + length)
-    if not data.startswith(_START) or len(data) < begin + length or not found:
+    match = _HEADER.fullmatch(data, begin, begin + length)
+    if not data.startswith(_START) or len(data) < begin + length or not match:
         raise ValueError("is not an array")
-    if found[1].decode() not in _DTYPES:
+    if match[1].decode() not in _DTYPES:
         raise ValueError("has an unexpected type")
-    dtype = np.dtype(found[1].decode())
-    shape = tuple(int(part) for part in found[3].split(b",") if part.strip())
+    dtype = np.dtype(match[1].decode())
+    shape = tuple(int(part) for part in match[3].split(b",") if part.strip())
     if math.prod(shape) * dtype.itemsize != len(data) - begin - length:
         raise ValueError("has another size than it says")
     if dtype == np.bool_ and max(data[begin + length :], default=0) > 1:
         raise ValueError("has truth values that are neither true nor false")
     values = np.frombuffer(data, dtype, offset=begin + length).copy()  # its own, and writable
-    return values.reshape(shape, order="F" if found[2] == b"True" else "C")
+    return values.reshape(shape, order="F" if match[2] == b"True" else "C")
 
 
 # The end of a model file: format, version and a digest of all bytes before it, looked at first.
@@ -307,8 +307,8 @@ def check_directory(file: BinaryIO, size: int, seal: Seal) -> None:
 def _digest(file: BinaryIO, length: int) -> str:
     """Digest of the first bytes of a file, a piece at a time."""
     file.seek(0, os.SEEK_SET)
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     while length > 0 and (piece := file.read(min(length, _PIECE))):
-        found.update(piece)
+        digest.update(piece)
         length -= len(piece)
-    return found.hexdigest()
+    return digest.hexdigest()

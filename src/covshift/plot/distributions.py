@@ -123,9 +123,11 @@ class ECDFDisplay:
         )
 
     @classmethod
-    def of(cls, found: Distribution) -> Self:
+    def of(cls, distribution: Distribution) -> Self:
         """Return the display of one feature of a diagnosis, not drawn yet."""
-        return cls(found.curves, found.name, found.levels, dates=found.dates)
+        return cls(
+            distribution.curves, distribution.name, distribution.levels, dates=distribution.dates
+        )
 
     def plot(self, ax: Any = None) -> Self:
         """Draw on ``ax``, or on a new figure."""

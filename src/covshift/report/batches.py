@@ -107,7 +107,7 @@ def build_batches(
     )
 
 
-def _targets(answers: Mapping[str, Any]) -> dict[str, Target]:
+def _targets(answers: Mapping[str, Any]) -> dict[str, TargetAnswers]:
     """Sort the answers of every target."""
     if not isinstance(answers, Mapping) or not answers:
         raise InputError(
@@ -129,11 +129,13 @@ def _targets(answers: Mapping[str, Any]) -> dict[str, Target]:
                 "one report for each with report.build."
             )
         diagnosis = with_printable_names(found.diagnosis)
-        parts[str(name)] = Target(diagnosis, found.estimates, found.evaluations, found.outcome)
+        parts[str(name)] = TargetAnswers(
+            diagnosis, found.estimates, found.evaluations, found.outcome
+        )
     return parts
 
 
-def _pictures(part: Target, anchor: str, count: int) -> list[pictures.Picture]:
+def _pictures(part: TargetAnswers, anchor: str, count: int) -> list[pictures.Picture]:
     """Pictures of one of so many targets."""
     prefix = f"{anchor}-"
     if count > _DRAWN:
@@ -155,7 +157,7 @@ def _without_curves(data: Any) -> Any:
 _SAID = 12  # targets in a text alternative
 
 
-class Target(NamedTuple):
+class TargetAnswers(NamedTuple):
     """What is known of one target; no number, or the error that says why there is none."""
 
     diagnosis: Diagnosis
@@ -176,9 +178,9 @@ class Overview:
     pictures: tuple[Picture, ...]
 
 
-def overview_of(targets: Mapping[str, Target]) -> Overview:
+def overview_of(targets: Mapping[str, TargetAnswers]) -> Overview:
     """Set the targets side by side, in their order."""
-    found = BatchesDiagnosis({name: part.diagnosis for name, part in targets.items()})
+    diagnosis = BatchesDiagnosis({name: part.diagnosis for name, part in targets.items()})
     estimated, judged = _estimated(targets), _judged(targets)
     counts = Counter(part.diagnosis.verdict for part in targets.values())
     lines = [
@@ -191,13 +193,13 @@ def overview_of(targets: Mapping[str, Target]) -> Overview:
             _precise(targets[name]),
             Cell(printable(line["worst_feature"], width=1000), None, line["worst_level"]),
         )
-        for name, line in zip(targets, found.lines, strict=True)
+        for name, line in zip(targets, diagnosis.lines, strict=True)
     ]
     numbers = [part.head for part in (estimated, judged) if part is not None]
     head = ("target", *numbers, "verdict", "rows", "eff. rows", "differs most in")
     shown_below = f"Numbers with their intervals below them. {_below(estimated, judged)}"
     return Overview(
-        found.verdict,
+        diagnosis.verdict,
         ", ".join(f"{count} {verdict}" for verdict, count in counts.items()),
         "" if estimated is None else _range(estimated, "the sample says", len(targets)),
         "" if judged is None else _range(judged, "on your data it is", len(targets)),
@@ -222,7 +224,7 @@ class _Numbers(NamedTuple):
     legend: tuple[str, str]
 
 
-def _estimated(targets: Mapping[str, Target]) -> _Numbers | None:
+def _estimated(targets: Mapping[str, TargetAnswers]) -> _Numbers | None:
     found = {k: part.estimates for k, part in targets.items()}
     if all(part is None for part in found.values()):
         return None
@@ -237,7 +239,7 @@ def _estimated(targets: Mapping[str, Target]) -> _Numbers | None:
     return _Numbers("estimates", head, rows, here, ("sample", "adjusted to the target"))
 
 
-def _judged(targets: Mapping[str, Target]) -> _Numbers | None:
+def _judged(targets: Mapping[str, TargetAnswers]) -> _Numbers | None:
     found = {k: part.evaluations for k, part in targets.items()}
     if all(part is None for part in found.values()):
         return None
@@ -256,7 +258,7 @@ def _cell(row: Any) -> Cell:
     return Cell(shown(row.value, row), row.value, interval)
 
 
-def _precise(target: Target) -> Cell:
+def _precise(target: TargetAnswers) -> Cell:
     """Effective rows: of the answer's weights, or else of the diagnosis's."""
     weights = target.diagnosis.weights
     effective = None if weights is None else kish(weights)

@@ -47,26 +47,26 @@ class Picture:
     caption: str
 
 
-def forest(found: Estimates, text: str) -> Picture:
+def forest(answer: Estimates, text: str) -> Picture:
     """Numbers of the population, as sampled and corrected."""
-    shown = min(len(found.estimates), 60)
+    shown = min(len(answer.estimates), 60)
     title = "As sampled, and corrected"
     svg = draw_svg(
-        lambda ax: _same(ForestPlotDisplay.from_estimates(found, ax=ax)),
+        lambda ax: _same(ForestPlotDisplay.from_estimates(answer, ax=ax)),
         size=(5.0, 1.4 + 0.36 * shown),
         name="forest",
         title=title,
         text=text,
     )
-    return Picture(svg, title, f"Points with their {100 * found.confidence:g}% intervals.")
+    return Picture(svg, title, f"Points with their {100 * answer.confidence:g}% intervals.")
 
 
-def metrics(found: Evaluations, text: str) -> Picture:
+def metrics(answer: Evaluations, text: str) -> Picture:
     """Metrics of a model as observed and on the target; those in units of the first."""
-    unit = _UNITS.get(found.table[0].metric)
-    kept = [row for row in found.table if _UNITS.get(row.metric) == unit]
+    unit = _UNITS.get(answer.table[0].metric)
+    kept = [row for row in answer.table if _UNITS.get(row.metric) == unit]
     drawn = replace(
-        found, table=Table(tuple(replace(row, metric=words(row.metric)) for row in kept))
+        answer, table=Table(tuple(replace(row, metric=words(row.metric)) for row in kept))
     )
     title = "On your data, and on the target"
     svg = draw_svg(
@@ -76,15 +76,15 @@ def metrics(found: Evaluations, text: str) -> Picture:
         title=title,
         text=text,
     )
-    return Picture(svg, title, f"Points with their {100 * found.confidence:g}% intervals.")
+    return Picture(svg, title, f"Points with their {100 * answer.confidence:g}% intervals.")
 
 
-def batches(found: Evaluations, metric: str, text: str) -> Picture:
+def batches(answer: Evaluations, metric: str, text: str) -> Picture:
     """One metric of every batch of the target, in their order, beside the labelled rows."""
     title = "From batch to batch"
     svg = draw_svg(
-        lambda ax: _same(found.plot("batches", ax=ax)),
-        size=(min(9.0, 3.0 + 0.5 * len(found.batches)), 3.4),
+        lambda ax: _same(answer.plot("batches", ax=ax)),
+        size=(min(9.0, 3.0 + 0.5 * len(answer.batches)), 3.4),
         name="batches",
         title=title,
         text=text,
@@ -92,17 +92,17 @@ def batches(found: Evaluations, metric: str, text: str) -> Picture:
     return Picture(svg, title, f"{metric[0].upper() + metric[1:]} with its intervals.")
 
 
-def curves(found: Evaluations) -> tuple[Picture, ...]:
+def curves(answer: Evaluations) -> tuple[Picture, ...]:
     """Reliability and ROC curve of the first model, where it scores two classes."""
-    if not found.curves:
+    if not answer.curves:
         return ()
-    first, drawn = found.curves[0], []
+    first, drawn = answer.curves[0], []
     if first.reliability is not None:
         said = zip(first.reliability.score, first.reliability.share, strict=True)
         text = "; ".join(f"{score:.2f}: {share:.2f}" for score, share in said if share == share)
         drawn.append(
             _curve(
-                found,
+                answer,
                 "reliability",
                 "Do its probabilities come true there?",
                 f"Mean score and share of the class in every bin on the target. {text}.",
@@ -112,15 +112,15 @@ def curves(found: Evaluations) -> tuple[Picture, ...]:
     if first.roc is not None:
         title, caption = "How well it ranks", "The area under a curve is its AUC."
         text = f"ROC curve on the target (AUC {first.roc.auc:.3f}) and on your data."
-        drawn.append(_curve(found, "roc", title, text, caption))
+        drawn.append(_curve(answer, "roc", title, text, caption))
     return tuple(drawn)
 
 
 def _curve(
-    found: Evaluations, kind: Literal["reliability", "roc"], title: str, text: str, caption: str
+    answer: Evaluations, kind: Literal["reliability", "roc"], title: str, text: str, caption: str
 ) -> Picture:
     svg = draw_svg(
-        lambda ax: _same(found.plot(kind, ax=ax, model=found.curves[0].model)),
+        lambda ax: _same(answer.plot(kind, ax=ax, model=answer.curves[0].model)),
         size=(4.4, 4.0),
         name=kind,
         title=title,
@@ -129,18 +129,18 @@ def _curve(
     return Picture(svg, title, caption)
 
 
-def intervals(found: Intervals) -> Picture:
+def intervals(intervals: Intervals) -> Picture:
     """Draw intervals in the order of the predictions."""
-    widths = (found.upper - found.lower)[~found.infinite]
+    widths = (intervals.upper - intervals.lower)[~intervals.infinite]
     said = f"quartiles of the finite widths {_quartiles(widths)}" if len(widths) else "none finite"
     title = "Intervals, in the order of the predictions"
     svg = draw_svg(
-        lambda ax: _same(found.plot(ax=ax)),
+        lambda ax: _same(intervals.plot(ax=ax)),
         size=(6.4, 3.6),
         name="intervals",
         title=title,
-        text=f"{len(found):,} prediction intervals of coverage {found.coverage:.0%}: {said}; "
-        f"{found.share_infinite:.1%} are infinite.",
+        text=f"{len(intervals):,} prediction intervals of coverage {intervals.coverage:.0%}: "
+        f"{said}; {intervals.share_infinite:.1%} are infinite.",
     )
     return Picture(svg, title, "At most 400 of them. Infinite ones reach from edge to edge.")
 
@@ -431,8 +431,8 @@ def _themed(style: str) -> str:
     return re.sub(r"#[0-9a-f]{6}", _variable, style, flags=re.IGNORECASE)
 
 
-def _variable(found: re.Match[str]) -> str:
-    colour = found[0].lower()
+def _variable(match: re.Match[str]) -> str:
+    colour = match[0].lower()
     return f"var(--{_NAMES[colour]}, {colour})" if colour in _NAMES else colour
 
 

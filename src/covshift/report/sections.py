@@ -38,33 +38,33 @@ class Evaluation:
     curves: tuple[pictures.Picture, ...] = ()
 
 
-def evaluation_of(found: Evaluations | NoOverlapError, *, draw: bool = True) -> Evaluation:
+def evaluation_of(answer: Evaluations | NoOverlapError, *, draw: bool = True) -> Evaluation:
     """Return what the page shows of evaluations, or of the reason why there are none."""
-    if isinstance(found, NoOverlapError):
-        return Evaluation(_NO_NUMBER, printable(str(found), width=5000))
-    metrics = _metrics(found)
+    if isinstance(answer, NoOverlapError):
+        return Evaluation(_NO_NUMBER, printable(str(answer), width=5000))
+    metrics = _metrics(answer)
     said = [f"{row[0].text}: {row[1].text}, then {row[2].text}" for row in metrics.rows[:8]]
-    tables = (metrics, _methods(found), _batches(found), _differences(found), _checks(found))
-    part = f" of {found.covered_share:.1%} of the target" if found.covered_share < 1 else ""
+    tables = (metrics, _methods(answer), _batches(answer), _differences(answer), _checks(answer))
+    part = f" of {answer.covered_share:.1%} of the target" if answer.covered_share < 1 else ""
     return Evaluation(
-        found.sentence,
-        _plain(found),
-        f"By covshift.evaluate ({WORDS[found.method]}): {found.n_train:,} labelled rows to judge "
-        f"by, for {found.n_target:,} target rows{part}; effective sample size "
-        f"{found.effective_sample_size:,.0f} after weighting.",
-        pictures.metrics(found, f"Metrics with their intervals. {'; '.join(said)}.")
+        answer.sentence,
+        _plain(answer),
+        f"By covshift.evaluate ({WORDS[answer.method]}): {answer.n_train:,} labelled rows to judge "
+        f"by, for {answer.n_target:,} target rows{part}; effective sample size "
+        f"{answer.effective_sample_size:,.0f} after weighting.",
+        pictures.metrics(answer, f"Metrics with their intervals. {'; '.join(said)}.")
         if draw
         else None,
         tuple(table for table in tables if table),
-        tuple(printable(str(note), width=5000) for note in found.notes),
-        (*_batches_drawn(found), *pictures.curves(found)) if draw else (),
+        tuple(printable(str(note), width=5000) for note in answer.notes),
+        (*_batches_drawn(answer), *pictures.curves(answer)) if draw else (),
     )
 
 
-def _plain(found: Evaluations) -> str:
-    several = len(found.overall) > 1 and not _several(found)
-    model = printable(found.table[0].model, width=1000)
-    values = [f"{_words(row.metric)} {shown(row.value, row)}" for row in found.overall[1:4]]
+def _plain(answer: Evaluations) -> str:
+    several = len(answer.overall) > 1 and not _several(answer)
+    model = printable(answer.table[0].model, width=1000)
+    values = [f"{_words(row.metric)} {shown(row.value, row)}" for row in answer.overall[1:4]]
     also = f" Also expected there: {', '.join(values)}." if several else ""
     return (
         f"Model: {model}. On your data: on the labelled rows as they are; expected on the target: "
@@ -73,66 +73,66 @@ def _plain(found: Evaluations) -> str:
     )
 
 
-def _metrics(found: Evaluations) -> Table:
+def _metrics(answer: Evaluations) -> Table:
     rows = []
-    for row in found.performances:
-        here = found.same(row, "none")
-        rows.append((Cell(_label(found, row)), _value(here), *_numbers(row), *_sizes(row)))
+    for row in answer.performances:
+        here = answer.same(row, "none")
+        rows.append((Cell(_label(answer, row)), _value(here), *_numbers(row), *_sizes(row)))
     head = ("metric", "your data", "target", "std. error", "interval", "rows", "eff. rows")
     return Table.of(head, rows, title="Metrics")
 
 
-def _methods(found: Evaluations) -> Table:
+def _methods(answer: Evaluations) -> Table:
     """All methods: a line for each, and a column with the interval for each of a few metrics."""
     rows: list[tuple[Cell, ...]] = []
     chosen: set[int] = set()
-    metrics = list(dict.fromkeys(row.metric for row in found.overall))[:_WIDE]
-    for model in dict.fromkeys(row.model for row in found.overall):
-        of_model = found.table.where(model=model, group=None)
+    metrics = list(dict.fromkeys(row.metric for row in answer.overall))[:_WIDE]
+    for model in dict.fromkeys(row.model for row in answer.overall):
+        of_model = answer.table.where(model=model, group=None)
         for method, written in WORDS.items():
             cells = [of_model.where(method=method, metric=metric) for metric in metrics]
             if not any(cells):
                 continue
-            if method == found.method:
+            if method == answer.method:
                 chosen.add(len(rows))
-            name = f"{printable(model, width=1000)}: {written}" if _several(found) else written
+            name = f"{printable(model, width=1000)}: {written}" if _several(answer) else written
             numbers = (_value(cell[0], interval=True) if cell else Cell("") for cell in cells)
             rows.append((Cell(name), *numbers))
     head = ("method", *(_words(metric) for metric in metrics))
-    about = f"Each with its {100 * found.confidence:g}% interval; the chosen one stands out."
+    about = f"Each with its {100 * answer.confidence:g}% interval; the chosen one stands out."
     return Table.of(
         head, rows, title="The methods, side by side", about=about, chosen=frozenset(chosen)
     )
 
 
-def _batches(found: Evaluations) -> Table:
-    metrics = list(dict.fromkeys(row.metric for row in found.overall))[:_WIDE]
-    model = found.table[0].model
+def _batches(answer: Evaluations) -> Table:
+    metrics = list(dict.fromkeys(row.metric for row in answer.overall))[:_WIDE]
+    model = answer.table[0].model
     rows = []
-    for name, part in found.batches.items():
+    for name, part in answer.batches.items():
         cells = [part.overall.where(model=model, metric=metric) for metric in metrics]
         numbers = (_value(cell[0], interval=True) if cell else Cell("") for cell in cells)
         size = Cell(f"{part.n_target:,}", part.n_target)
         rows.append((Cell(printable(name, width=1000)), *numbers, size, Cell(part.verdict)))
     head = ("batch", *(_words(metric) for metric in metrics), "target rows", "shift")
-    about = f"Expected on the target, each with its {100 * found.confidence:g}% interval"
-    about += f" ({printable(model, width=1000)})." if _several(found) else "."
+    about = f"Expected on the target, each with its {100 * answer.confidence:g}% interval"
+    about += f" ({printable(model, width=1000)})." if _several(answer) else "."
     return Table.of(head, rows, title="Batches of the target", about=about)
 
 
-def _batches_drawn(found: Evaluations) -> Iterator[pictures.Picture]:
-    if not found.batches:
+def _batches_drawn(answer: Evaluations) -> Iterator[pictures.Picture]:
+    if not answer.batches:
         return
-    first = [(name, part.overall[0]) for name, part in found.batches.items()]
+    first = [(name, part.overall[0]) for name, part in answer.batches.items()]
     said = [f"{printable(name, width=1000)}: {shown(row.value, row)}" for name, row in first[:8]]
     metric = _words(first[0][1].metric)
     text = f"{metric} expected in every batch of the target. {'; '.join(said)}."
-    yield pictures.batches(found, metric, text)
+    yield pictures.batches(answer, metric, text)
 
 
-def _differences(found: Evaluations) -> Table:
+def _differences(answer: Evaluations) -> Table:
     rows = []
-    for row in found.differences:
+    for row in answer.differences:
         group = "" if row.group is None else f", {row.group}"
         name = f"{words(row.metric)}{group}: {row.model} less {row.reference}"
         rows.append((Cell(printable(name, width=1000)), *_numbers(row)))
@@ -140,29 +140,29 @@ def _differences(found: Evaluations) -> Table:
     return Table.of(head, rows, title="Differences between models")
 
 
-def _checks(found: Evaluations) -> Table:
+def _checks(answer: Evaluations) -> Table:
     rows = []
-    for row in found.checks:
+    for row in answer.checks:
         expected = Cell(shown(row.expected, row), row.expected)
         count = Cell(f"{row.rows:,}", row.rows)
-        rows.append((Cell(_named(found, row.model, row.metric)), *_numbers(row), expected, count))
+        rows.append((Cell(_named(answer, row.model, row.metric)), *_numbers(row), expected, count))
     tests = [
         f"Do rows that are alike have another outcome in the target? p = {change.p_value:.2g} "
         f"({printable(change.model, width=1000)}); a small p says that they do."
-        for change in found.changes
+        for change in answer.changes
     ]
     head = ("labels of the target", "observed", "std. error", "interval", "expected", "rows")
     return Table.of(head, rows, title="Labels of the target", about=" ".join(tests))
 
 
-def _label(found: Evaluations, row: Performance) -> str:
-    grouped = any(other.group is not None for other in found.table)
+def _label(answer: Evaluations, row: Performance) -> str:
+    grouped = any(other.group is not None for other in answer.table)
     group = "all" if row.group is None else printable(row.group, width=1000)
-    return _named(found, row.model, row.metric) + (f", {group}" if grouped else "")
+    return _named(answer, row.model, row.metric) + (f", {group}" if grouped else "")
 
 
-def _named(found: Evaluations, model: str, metric: str) -> str:
-    name = f"{printable(model, width=1000)}: " if _several(found) else ""
+def _named(answer: Evaluations, model: str, metric: str) -> str:
+    name = f"{printable(model, width=1000)}: " if _several(answer) else ""
     return name + _words(metric)
 
 
@@ -170,8 +170,8 @@ def _words(metric: str) -> str:
     return printable(words(metric), width=1000)
 
 
-def _several(found: Evaluations) -> bool:
-    return len({row.model for row in found.table}) > 1
+def _several(answer: Evaluations) -> bool:
+    return len({row.model for row in answer.table}) > 1
 
 
 def _interval(row: Any) -> str:
@@ -200,7 +200,7 @@ _NO_ANSWER = "There is no number for this population."
 
 
 @dataclass(frozen=True)
-class Answer:
+class EstimateSection:
     """Headline, table of methods and picture; the template escapes all of it."""
 
     headline: str
@@ -211,32 +211,33 @@ class Answer:
     notes: tuple[str, ...] = ()
 
 
-def answer_of(found: Estimates | NoOverlapError, *, draw: bool = True) -> Answer:
+def answer_of(answer: Estimates | NoOverlapError, *, draw: bool = True) -> EstimateSection:
     """Return what the page shows of estimates, or of the reason why there are none."""
-    if isinstance(found, NoOverlapError):
-        return Answer(_NO_ANSWER, printable(str(found), width=5000))
-    table = _table(found)
+    if isinstance(answer, NoOverlapError):
+        return EstimateSection(_NO_ANSWER, printable(str(answer), width=5000))
+    table = _table(answer)
     said = [
         f"{label.text}, {method.text}: {value.text}, {interval.text}"
         for label, method, value, _, interval, *_ in table[:8].rows
     ]
-    names = ", ".join(dict.fromkeys(printable(row.outcome, width=1000) for row in found.table))
-    return Answer(
-        found.sentence,
-        f"{found.what.capitalize()} of {names} in the population of the target. The interval holds "
-        f"the true number in {100 * found.confidence:g}% of such studies, if rows that are alike "
-        "in the columns used here have the same outcome whether they are in the sample or not.",
-        f"By covshift.estimate ({METHOD_WORDS[found.method]}), {found.n_train:,} training rows, "
-        f"effective sample size {found.effective_sample_size:,.0f} after weighting.",
+    names = ", ".join(dict.fromkeys(printable(row.outcome, width=1000) for row in answer.table))
+    return EstimateSection(
+        answer.sentence,
+        f"{answer.what.capitalize()} of {names} in the population of the target. The interval "
+        f"holds the true number in {100 * answer.confidence:g}% of such studies, if rows that are "
+        "alike in the columns used here have the same outcome whether they are in the sample or "
+        "not.",
+        f"By covshift.estimate ({METHOD_WORDS[answer.method]}), {answer.n_train:,} training rows, "
+        f"effective sample size {answer.effective_sample_size:,.0f} after weighting.",
         table,
-        pictures.forest(found, f"Estimates with their intervals. {'; '.join(said)}.")
+        pictures.forest(answer, f"Estimates with their intervals. {'; '.join(said)}.")
         if draw
         else None,
-        tuple(printable(str(note), width=5000) for note in found.notes),
+        tuple(printable(str(note), width=5000) for note in answer.notes),
     )
 
 
-def _table(found: Estimates) -> Table:
+def _table(answer: Estimates) -> Table:
     """Return all methods side by side; those of the chosen one stand out."""
     columns = (
         Column("estimate", _answer_label, words=True),
@@ -253,8 +254,8 @@ def _table(found: Estimates) -> Table:
         Column("rows", lambda row: Cell(f"{row.rows:,}", row.rows)),
         Column("eff. rows", lambda row: number(row.effective_sample_size, "{:,.0f}")),
     )
-    chosen = {k for k, row in enumerate(found.table) if row.method == found.method}
-    return Table(found.table.records, columns, "Estimates by method", chosen=chosen)
+    chosen = {k for k, row in enumerate(answer.table) if row.method == answer.method}
+    return Table(answer.table.records, columns, "Estimates by method", chosen=chosen)
 
 
 def _answer_label(row: Estimate) -> str:
@@ -265,13 +266,13 @@ def _answer_label(row: Estimate) -> str:
 # The comparison of methods that a report may hold.
 
 
-def comparison_of(found: Comparison) -> dict[str, Any]:
+def comparison_of(comparison: Comparison) -> dict[str, Any]:
     """Return what the page shows."""
     nothing = plain(empty_row("", ""))
-    rows = [nothing | row for row in found.to_dict()["rows"]]
+    rows = [nothing | row for row in comparison.to_dict()["rows"]]
     return {
-        "recommendation": found.recommendation,
-        "table": _comparison_table(found, rows),
+        "recommendation": comparison.recommendation,
+        "table": _comparison_table(comparison, rows),
         "notes": _notes(rows),
     }
 
@@ -377,28 +378,28 @@ class Promise:
     notes: tuple[str, ...] = ()
 
 
-def intervals_of(found: Intervals | Sets) -> Promise:
+def intervals_of(answer: Intervals | Sets) -> Promise:
     """Return what the page shows of intervals or of sets."""
-    if isinstance(found, Intervals):
-        what, useful, picture = "intervals", _widths(found), pictures.intervals(found)
+    if isinstance(answer, Intervals):
+        what, useful, picture = "intervals", _widths(answer), pictures.intervals(answer)
         sizes: tuple[Table, ...] = ()
     else:
-        what, useful, picture = "sets", _classes(found), None
-        sizes = (_interval_sizes(found),)
-    expected = found.expected_coverage
+        what, useful, picture = "sets", _classes(answer), None
+        sizes = (_interval_sizes(answer),)
+    expected = answer.expected_coverage
     by_group = (_groups(expected),) if expected.groups else ()
     return Promise(
-        _headline(found.coverage, what, expected),
+        _headline(answer.coverage, what, expected),
         f"So many of the {what} hold the outcome, on average over the target, if rows that are "
         "alike in the columns used here have the same outcome in both samples.",
-        f"By covshift.conformal, for {len(found):,} rows. To estimate the coverage, every "
+        f"By covshift.conformal, for {len(answer):,} rows. To estimate the coverage, every "
         "calibration row is a new row to all others, and the share that is covered is carried to "
         "the target.",
         f"Prediction {what}",
-        (_coverage(found.coverage, expected), _calibration(found), *useful),
+        (_coverage(answer.coverage, expected), _calibration(answer), *useful),
         (*by_group, *sizes),
         picture,
-        tuple(printable(note.text, width=5000) for note in found.notes),
+        tuple(printable(note.text, width=5000) for note in answer.notes),
     )
 
 
@@ -419,21 +420,21 @@ def _coverage(coverage: float, expected: ExpectedCoverage) -> Fact:
     return Fact("Expected coverage", f"{expected.value:.1%}", f"{low:.1%} to {high:.1%}; {asked}")
 
 
-def _calibration(found: Intervals | Sets) -> Fact:
-    size = f"{found.effective_sample_size:,.0f}"
-    return Fact("Effective calibration rows", size, f"of {found.n_calibration:,}")
+def _calibration(answer: Intervals | Sets) -> Fact:
+    size = f"{answer.effective_sample_size:,.0f}"
+    return Fact("Effective calibration rows", size, f"of {answer.n_calibration:,}")
 
 
-def _widths(found: Intervals) -> tuple[Fact, ...]:
+def _widths(intervals: Intervals) -> tuple[Fact, ...]:
     infinite = Fact(
-        "Infinite intervals", f"{found.share_infinite:.1%}", "where too few such rows calibrate"
+        "Infinite intervals", f"{intervals.share_infinite:.1%}", "where too few such rows calibrate"
     )
-    return infinite, Fact("Mean width", f"{found.mean_width:.4g}", "of the finite ones")
+    return infinite, Fact("Mean width", f"{intervals.mean_width:.4g}", "of the finite ones")
 
 
-def _classes(found: Sets) -> tuple[Fact, ...]:
-    whole = Fact("Sets of all classes", f"{found.share_whole:.1%}", "which say nothing")
-    return whole, Fact("Mean size", f"{found.mean_size:.2f}", f"of {len(found.classes)} classes")
+def _classes(sets: Sets) -> tuple[Fact, ...]:
+    whole = Fact("Sets of all classes", f"{sets.share_whole:.1%}", "which say nothing")
+    return whole, Fact("Mean size", f"{sets.mean_size:.2f}", f"of {len(sets.classes)} classes")
 
 
 def _groups(expected: ExpectedCoverage) -> Table:
@@ -445,12 +446,12 @@ def _groups(expected: ExpectedCoverage) -> Table:
     return Table.of(head, rows, title="Coverage by group")
 
 
-def _interval_sizes(found: Sets) -> Table:
-    counts = np.bincount(found.member.sum(axis=1))
+def _interval_sizes(sets: Sets) -> Table:
+    counts = np.bincount(sets.member.sum(axis=1))
     rows = [
         (Cell(str(size), size), Cell(f"{count:,}", count), Cell(f"{share:.1%}", share))
         for size, count in enumerate(counts.tolist())
-        for share in (count / max(1, len(found)),)
+        for share in (count / max(1, len(sets)),)
         if count
     ]
     return Table.of(("classes", "rows", "share"), rows, title="Sizes of the sets")

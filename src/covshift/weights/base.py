@@ -643,9 +643,9 @@ def missing_levels(X: Real, own: Real, T: Real, share: Real, size: float) -> tup
     levels = np.isin(X, (0, 1)).all(axis=0) & np.isin(T, (0, 1)).all(axis=0)
     if not levels.any():
         return ()
-    found = uncovered(X[:, levels], T[:, levels], share, size, own=own)
+    parts = uncovered(X[:, levels], T[:, levels], share, size, own=own)
     columns = np.flatnonzero(levels)
-    return tuple(replace(part, column=int(columns[part.column])) for part in found)
+    return tuple(replace(part, column=int(columns[part.column])) for part in parts)
 
 
 def _of_feature(x: Real, columns: Real, t: Real, share: Real, rows: tuple[float, float]) -> Real:

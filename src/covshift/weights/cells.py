@@ -289,12 +289,12 @@ def factors_within(
     sizes = [len(share) for share in shares]
     Z = np.hstack([np.eye(k)[codes[:, m]] - shares[m] for m, k in enumerate(sizes)])
     share = mass / mass.sum()
-    found = bounded_tilt(Z, share, low, high, reg=0.0, tol=tol, start=np.zeros(Z.shape[1]))
-    tilts = np.split(found.theta, np.cumsum(sizes)[:-1])
-    constant = found.level - sum(float(t @ s) for t, s in zip(tilts, shares, strict=True))
+    tilt = bounded_tilt(Z, share, low, high, reg=0.0, tol=tol, start=np.zeros(Z.shape[1]))
+    tilts = np.split(tilt.theta, np.cumsum(sizes)[:-1])
+    constant = tilt.level - sum(float(t @ s) for t, s in zip(tilts, shares, strict=True))
     tilts[0] = tilts[0] + constant
-    off, worst = _largest(codes, share * found.w, shares)
-    return Fitted([np.ones(k) for k in sizes], tilts, off, worst, 0, found.exact, False)
+    off, worst = _largest(codes, share * tilt.w, shares)
+    return Fitted([np.ones(k) for k in sizes], tilts, off, worst, 0, tilt.exact, False)
 
 
 def _largest(codes: Whole, found: Real, shares: list[Real]) -> tuple[float, tuple[int, int]]:

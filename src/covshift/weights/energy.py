@@ -142,16 +142,16 @@ class EnergyWeights(Weighter):
         D /= self._unit
         H = norm[:, None] + norm - D
         H[np.diag_indices_from(H)] += self.reg / g
-        found = solve_simplex(
+        solution = solve_simplex(
             H, N * (norm - apart), total=float(N), tol=1e-15, backend=self.backend
         )
-        w = found.w  # g times the weights
+        w = solution.w  # g times the weights
         self.distance_ = float(
             2 * (w @ apart) / N
             - w @ D @ w / N**2
             - share @ target_mean(cdist, T, T, share) / self._unit
         )
-        self._level = found.level - float(norm @ w)
+        self._level = solution.level - float(norm @ w)
         self._X, self._w, self._T, self._share = X, w, T, share
         return np.asarray((w / g)[place])
 

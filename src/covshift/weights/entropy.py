@@ -171,9 +171,9 @@ class EntropyBalancing(LogRatioWeighter):
             start = self.coef_ if len(self.coef_) else np.zeros(Z.shape[1])
             low, high = (float(end) for end in self.limits)
             given = {"reg": float(self.reg), "tol": max(self.tol, 1e-10)}
-            found = bounded_tilt(Z, self._own, low, high, start=start, **given)
-            self.coef_, self._level = found.theta, found.level - float(center @ found.theta)
-            gap, exact = found.gap, found.exact
+            tilt = bounded_tilt(Z, self._own, low, high, start=start, **given)
+            self.coef_, self._level = tilt.theta, tilt.level - float(center @ tilt.theta)
+            gap, exact = tilt.gap, tilt.exact
         self.imbalance_ = float(np.abs(gap).max())
         if not (exact or self.reg) and self.imbalance_ > max(self.tol, 1e-7):
             name = self._moment_name(int(np.abs(gap).argmax()))

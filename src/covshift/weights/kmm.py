@@ -155,9 +155,9 @@ class KMM(Weighter):
         kappa = N * target_mean(
             self._kernel, X, T, share, label="KMM: kernel means", verbose=self.verbose
         )
-        found = solve_simplex(K, kappa, upper=self.B * count, total=total, backend=self.backend)
-        self.objective_, self.total_ = found.objective, float(found.w.sum())
-        self._X, self._w, self._count = X, found.w / count, count
+        solution = solve_simplex(K, kappa, upper=self.B * count, total=total, backend=self.backend)
+        self.objective_, self.total_ = solution.objective, float(solution.w.sum())
+        self._X, self._w, self._count = X, solution.w / count, count
         self._warn_of_collapse(K, count / np.bincount(place))
         return np.asarray(self._w[place])
 

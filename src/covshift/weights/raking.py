@@ -194,35 +194,35 @@ class Raking(Weighter):
         self._judge(found, labels, limited=limited)
         return self._ratio(X)
 
-    def _beyond(self, X: Real, tables: list[cells.CellTable], found: cells.Fitted) -> bool:
+    def _beyond(self, X: Real, tables: list[cells.CellTable], fitted: cells.Fitted) -> bool:
         """Keep the weights without limits, and say whether these exclude them."""
-        raw = cells.product(tuple(map(cells.Raked, tables, found.factors)), X)
+        raw = cells.product(tuple(map(cells.Raked, tables, fitted.factors)), X)
         free = raw / float(self._own @ raw)
-        self._unlimited = None if _impossible(found) else free
-        return not (found.converged and inside(free, self.limits))
+        self._unlimited = None if _impossible(fitted) else free
+        return not (fitted.converged and inside(free, self.limits))
 
-    def _judge(self, found: cells.Fitted, labels: list[list[str]], *, limited: bool) -> None:
+    def _judge(self, fitted: cells.Fitted, labels: list[list[str]], *, limited: bool) -> None:
         """Say where the weighted shares are not the target's."""
-        worst, cell = found.worst
+        worst, cell = fitted.worst
         name = labels[worst][cell]
-        if not limited and _impossible(found):
+        if not limited and _impossible(fitted):
             raise NoOverlapError(
                 "No weights give the training rows all margins together: there is too little "
-                f"overlap. After {found.rounds} rounds the share of {name} is still off by "
-                f"{found.off:.2g}. Merge cells, or leave out a margin."
+                f"overlap. After {fitted.rounds} rounds the share of {name} is still off by "
+                f"{fitted.off:.2g}. Merge cells, or leave out a margin."
             )
-        if limited and found.off > max(self.tol, _MET):
+        if limited and fitted.off > max(self.tol, _MET):
             warnings.warn(
                 f"Within limits={tuple(self.limits)} the weights do not reach the margins: the "
-                f"share of {name} is off by {found.off:.2g}, in what comes nearest. Widen the "
+                f"share of {name} is off by {fitted.off:.2g}, in what comes nearest. Widen the "
                 "limits, or merge cells.",
                 WeightWarning,
                 stacklevel=6,
             )
-        elif not (limited or found.converged):
+        elif not (limited or fitted.converged):
             warnings.warn(
-                f"Raking did not converge in {found.rounds} rounds: the share of {name} "
-                f"is off by {found.off:.2g}. Raise max_iter or tol, or merge cells.",
+                f"Raking did not converge in {fitted.rounds} rounds: the share of {name} "
+                f"is off by {fitted.off:.2g}. Raise max_iter or tol, or merge cells.",
                 ConvergenceWarning,
                 stacklevel=6,
             )
@@ -237,6 +237,6 @@ class Raking(Weighter):
         super()._after_loading()
 
 
-def _impossible(found: cells.Fitted) -> bool:
+def _impossible(fitted: cells.Fitted) -> bool:
     """Whether no weights, within whatever limits, give the training rows all margins."""
-    return found.stalled and found.off > _GROSS
+    return fitted.stalled and fitted.off > _GROSS

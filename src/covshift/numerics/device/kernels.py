@@ -24,7 +24,7 @@ def features(kernel: Any, Z: Real, example: Array) -> Any:
         return OnDeviceCoordinates(kernel, Z, example)
     if isinstance(kernel, KernelSum):
         return SumFeatures(kernel, Z, example)
-    return Features(kernel, Z, example)
+    return KernelValues(kernel, Z, example)
 
 
 class OnDeviceCoordinates:
@@ -51,12 +51,12 @@ class SumFeatures:
         n = len(kernel.features)
         width = {"rbf": 1.0, "laplacian": 1 / kernel.ratio}
         self._linear = kernel.linear / n if kernel.linear else 0.0
-        self._plain = Features(NamedKernel("linear"), Z, example)
+        self._plain = KernelValues(NamedKernel("linear"), Z, example)
         self._parts = [
             (
                 amplitude,
                 like(roots[part], example),
-                Features(NamedKernel(part, width[part]), Z * roots[part], example),
+                KernelValues(NamedKernel(part, width[part]), Z * roots[part], example),
             )
             for part, amplitude in kernel.amplitudes.items()
             if part in width
@@ -67,7 +67,7 @@ class SumFeatures:
                 kernel.main_effects / n,
                 k,
                 like(root[k], example),
-                Features(by_gaps, Z[:, k] * root[k], example),
+                KernelValues(by_gaps, Z[:, k] * root[k], example),
             )
             for k in kernel.features
             if kernel.main_effects
@@ -86,7 +86,7 @@ class SumFeatures:
         """Return None: there is no compiled form."""
 
 
-class Features:
+class KernelValues:
     """K(x, Z) on a device."""
 
     def __init__(self, kernel: NamedKernel, Z: Real, example: Array) -> None:

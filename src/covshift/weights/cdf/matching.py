@@ -22,7 +22,7 @@ from ...data.fields import FINITE, FLAG, PENALTY, Kind, Reals
 from ...numerics.array import Real
 from ...numerics.qp import solve_simplex
 from .newton import solve_ridge_simplex
-from .views import Rows, Target
+from .views import RowFactor, TargetSide
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Match:
         "converged": FLAG,
     }
 
-    def ratio(self, rows: Rows) -> Real:
+    def ratio(self, rows: RowFactor) -> Real:
         """Weights of other rows, given their R."""
         seen = rows.tilted(self.tilt)
         if np.isinf(self.reg):
@@ -59,7 +59,7 @@ class Match:
 class _Gram:
     """R'R of columns that are multiplied by ``root``, by its products."""
 
-    rows: Rows
+    rows: RowFactor
     root: Real  # (N,)
 
     def product(self, v: Real) -> Real:
@@ -69,7 +69,9 @@ class _Gram:
 class Matching:
     """Training rows X (N, n), of some ``mass`` or of mass one, to be matched to a target."""
 
-    def __init__(self, X: Real, target: Target, *, mass: Real | None = None, dense: bool) -> None:
+    def __init__(
+        self, X: Real, target: TargetSide, *, mass: Real | None = None, dense: bool
+    ) -> None:
         self.mass = np.ones(len(X)) if mass is None else mass
         self.N, self.target = len(X), target
         self.rows = target.rows(X)

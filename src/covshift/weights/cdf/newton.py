@@ -22,7 +22,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from ...numerics.array import Array, Flags, Real
-from ...operators.line_vectors import Groups
+from ...operators.line_vectors import RowGroups
 
 MOST_STEPS = 100  # of Newton's method at one penalty
 _GRADIENT_STEPS = 300  # of conjugate gradients, in one system
@@ -216,7 +216,7 @@ def _norm(r: Real) -> float:
     return float(np.sqrt(float(r @ r)))
 
 
-def inverse_of_groups(C: Real, reg: float, P: Groups) -> Callable[[Real], Real]:
+def inverse_of_groups(C: Real, reg: float, P: RowGroups) -> Callable[[Real], Real]:
     """(I + P C P' / reg)^-1 for P with orthonormal columns, from the small C (g, g)."""
     H = C / reg
     H[np.diag_indices_from(H)] += 1.0

@@ -12,7 +12,7 @@ from ...numerics.array import Real
 from ..points import Distinct, fold_of, held_shares
 from .matching import Match, Matching
 from .thresholds import ThresholdMatching
-from .views import Target
+from .views import TargetSide
 
 WEAKEST = 0.01  # weaker penalties did not lower errors in trials, and cost effective sample size
 NEARLY_NONE = 1e-4  # stands for no penalty, where the overlap is in doubt
@@ -24,7 +24,7 @@ _CLOSE = 0.9  # a mismatch from here to one times its limit ends the search
 _STRICT = 0.1  # share of the noise that a plain shift may leave as mismatch
 
 
-def sampling_noise(target: Target, M: float) -> float:
+def sampling_noise(target: TargetSide, M: float) -> float:
     """Mean squared distance of M target rows' distribution functions from the true ones.
 
     One row says nothing about it: no distance is too large then.

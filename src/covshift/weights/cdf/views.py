@@ -13,8 +13,7 @@ from ...data.features import column_shares, members
 from ...data.fields import FLAG, Kind, Maybe, OrNone, Part, Reals, Wholes
 from ...data.parameters import Rule, check_parameters, one_of
 from ...exceptions import InputError
-from ...numerics.array import Real, Whole
-from ...numerics.array import Rows as FeatureGroups
+from ...numerics.array import Real, Rows, Whole
 from ...operators import BoxViews, Coordinates, Factor, LineViews, Views, projected
 from ...operators.line_vectors import Coarse, LineTarget
 from ...registry import TABLE
@@ -26,7 +25,7 @@ _MOST_THRESHOLDS = (1 << 16) - 1  # of a view of one dimension: codes of two byt
 _TAILS = 1 / 6  # of phi = 1 / (F (1 - F)): the mean of F (1 - F) phi is then that of phi = 1
 
 
-class Rows(Protocol):
+class RowFactor(Protocol):
     """R for some rows."""
 
     def matvec(self, v: Real) -> Real:
@@ -46,7 +45,7 @@ class Rows(Protocol):
         ...
 
 
-class Target(Protocol):
+class TargetSide(Protocol):
     """The target side: makes R for any rows."""
 
     @property
@@ -62,7 +61,7 @@ class Target(Protocol):
         """
         ...
 
-    def rows(self, X: Real) -> Rows:
+    def rows(self, X: Real) -> RowFactor:
         """R for the rows X (N, n)."""
         ...
 
@@ -109,8 +108,8 @@ VIEWS_RULE = one_of(*VIEWS) | Rule(
 
 
 def make_target(
-    views: Any, T: Real, share: Real, *, random_state: Any, groups: FeatureGroups | None = None
-) -> Target:
+    views: Any, T: Real, share: Real, *, random_state: Any, groups: Rows | None = None
+) -> TargetSide:
     """Build the views of a correction (`as_views`) of the target T (M, n).
 
     phi="anderson-darling" weights the thresholds by 1 / (6 F (1 - F)).
@@ -160,7 +159,7 @@ class Boxes:
     _saved: ClassVar[dict[str, Kind]] = {"groups": Wholes("views", "columns", below="n")}
 
     @classmethod
-    def of_pairs(cls, groups: FeatureGroups | None, n: int) -> Boxes:
+    def of_pairs(cls, groups: Rows | None, n: int) -> Boxes:
         """Take every pair of features, or the only feature there is, with all their columns.
 
         A box of fewer columns than others has its first one again, which changes nothing.

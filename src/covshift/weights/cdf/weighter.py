@@ -36,7 +36,7 @@ from .views import (
     VIEWS_RULE,
     FactorTarget,
     Projections,
-    Target,
+    TargetSide,
     as_views,
     make_target,
     name_of,
@@ -413,7 +413,7 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
             )
         return match
 
-    def _tolerated(self, target: Target, N: float) -> float:
+    def _tolerated(self, target: TargetSide, N: float) -> float:
         """Noise of the target, and of as few training rows as a usable reweighting rests on."""
         return self.noise_ + target.spread / (_RESTS_ON * N) + _ROUNDING
 
@@ -460,11 +460,11 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
         if np.isinf(match.reg):
             return problem.unweighted()
         start = match if coarse is None else coarse.refined(match)
-        found = problem.solve(match.reg, start, self.tol)
+        solution = problem.solve(match.reg, start, self.tol)
         # What is within the limit on the coarse grid may miss it by a little on the fine one.
-        while match.mismatch <= limit < 0.98 * found.mismatch and found.reg > WEAKEST:
-            found = problem.solve(max(0.8 * found.reg, WEAKEST), found, self.tol)
-        return found
+        while match.mismatch <= limit < 0.98 * solution.mismatch and solution.reg > WEAKEST:
+            solution = problem.solve(max(0.8 * solution.reg, WEAKEST), solution, self.tol)
+        return solution
 
     def _by_folds(self, X: Real, T: Real, share: Real) -> float:
         grid, scores = by_folds(
@@ -482,7 +482,7 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
             return "discrepancy" if self.purpose == "estimation" else _TRAINING
         return self.reg if isinstance(self.reg, str) else float(self.reg)
 
-    def _target(self, T: Real, share: Real) -> Target:
+    def _target(self, T: Real, share: Real) -> TargetSide:
         return make_target(
             self._views, T, share, random_state=self.random_state, groups=self._groups
         )
@@ -492,7 +492,7 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
         """The correction whose views are compared."""
         return as_views(self.views)
 
-    def _problem(self, X: Real, own: Real, target: Target) -> Matching | ThresholdMatching:
+    def _problem(self, X: Real, own: Real, target: TargetSide) -> Matching | ThresholdMatching:
         dense = self._is_dense(X, target)
         by_lines = isinstance(target, LineTarget) and not dense
         if by_lines or self.solver == "thresholds":
@@ -501,7 +501,7 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
             return ThresholdMatching(parts, len(X), lines)
         return Matching(X, target, mass=unequal_masses(own), dense=dense)
 
-    def _lines(self, target: Target) -> LineTarget:
+    def _lines(self, target: TargetSide) -> LineTarget:
         if isinstance(target, LineTarget):
             return target
         raise InputError(
@@ -509,7 +509,7 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
             f"these are views={self.views!r}. Use 'additive' or 'sliced'."
         )
 
-    def _is_dense(self, X: Real, target: Target) -> bool:
+    def _is_dense(self, X: Real, target: TargetSide) -> bool:
         most = DENSE_LINES if isinstance(target, LineTarget) else _DENSE_BOXES
         return self.solver == "dense" or (self.solver == "auto" and len(X) <= most)
 
