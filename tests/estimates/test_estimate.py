@@ -492,13 +492,8 @@ def test_the_default_leans_from_flat_to_full_weights_as_far_as_they_differ(curve
         leans.append(max(0.0, 1 - noise / D**2))
         found = ask(outcome_model=model)
         assert found.value == pytest.approx(flat.value + leans[-1] * D, rel=1e-9)
-        spread = sum(
-            (u[i] ** 2 + 2 * w[i] ** 2) / 3 * (rest[i] - w @ rest) ** 2 for i in range(len(y))
-        )
-        parts = full.standard_error**2 - sum(
-            w[i] ** 2 * (rest[i] - w @ rest) ** 2 for i in range(len(y))
-        )
-        assert found.standard_error == pytest.approx(np.sqrt(parts + spread), rel=1e-2)
+        left = (1 - leans[-1]) * D
+        assert found.standard_error == pytest.approx(np.hypot(full.standard_error, left), rel=1e-6)
     assert max(leans) > 0.1
 
 

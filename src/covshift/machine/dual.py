@@ -558,7 +558,7 @@ class BandForm:
     def of(cls, S: Real) -> BandForm:
         """Reduce S (N, N), of which the lower triangle is read."""
         A = np.array(S, dtype=np.float64, order="F")
-        N, width = len(A), min(_BAND, len(A) - 1)
+        N, width = len(A), max(0, min(_BAND, len(A) - 1))
         reflectors = []
         for first in range(0, N - width - 1, max(1, width)):
             rows = slice(first + width, N)
@@ -588,6 +588,8 @@ class BandForm:
 
     def solve(self, b: Real, reg: float) -> Real:
         """Solve (B + reg I) z = b (N, k)."""
+        if not len(b):  # V is zero
+            return np.array(b, dtype=np.float64)
         shifted = self.bands.copy(order="F")
         shifted[0] += reg
         _, z, info = lapack.dpbsv(shifted, b, lower=1)
