@@ -14,7 +14,7 @@ from covshift import diagnose
 from covshift.comparison import compare
 from covshift.comparison.methods import methods_for
 
-VERDICTS = ("no shift", "correctable", "strong", "no overlap")
+VERDICTS = ("no shift", "moderate", "strong", "no overlap")
 LEVEL = 0.05
 
 

@@ -90,7 +90,7 @@ def verdicts(rows, pairs):
         for _ in range(pairs):
             X, T = change(rng, N, n)
             found[diagnose(X, T, methods=()).verdict] += 1
-        words = ("no shift", "correctable", "strong", "no overlap")
+        words = ("no shift", "moderate", "strong", "no overlap")
         yield [N, n, label, pairs, *(found[word] for word in words)]
 
 
@@ -183,7 +183,7 @@ def main() -> None:
         "## Verdicts\n\n`diagnose` with `methods=()`, N = M. Without a shift half of the features "
         "are normal and half have five levels; the others are as above.",
         table(
-            ["N", "features", "shift", "pairs", "no shift", "correctable", "strong", "no overlap"],
+            ["N", "features", "shift", "pairs", "no shift", "moderate", "strong", "no overlap"],
             verdict_rows,
         ),
         "## A binary feature\n\nShares p of the training and q of the target rows are ones, "

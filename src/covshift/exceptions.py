@@ -1,5 +1,7 @@
 """Errors about what was given, and warnings that a user may want to filter."""
 
+from __future__ import annotations
+
 
 class CoverageWarning(UserWarning):
     """Part of the training sample, or all of it, is not seen from the target.
@@ -56,10 +58,26 @@ class InputTypeError(InputError, TypeError):
 class NoOverlapError(InputError):
     """No weights make the training sample look like the target: parts of it have no rows.
 
-    ``question`` is what has no answer then, "estimate" or "evaluate": a report says so.
+    ``question`` is what has no answer then, "estimate" or "evaluate": a report says so. What can be
+    done, ``remedies``, is spelled twice: for Python, and for the command line.
     """
 
     question = "estimate"
+
+    def __init__(self, found: str, *remedies: tuple[str, str]) -> None:
+        super().__init__(_with_remedies(found, [python for python, _ in remedies]))
+        self.found, self.remedies = found, remedies
+
+    def of_command(self, question: str) -> NoOverlapError:
+        """Return the same error, its remedies spelled as options of a command."""
+        ways = [command.format(question=question) for _, command in self.remedies]
+        spelled = NoOverlapError(_with_remedies(self.found, ways))
+        spelled.question = question
+        return spelled
+
+
+def _with_remedies(found: str, remedies: list[str]) -> str:
+    return f"{found} {'. Or: '.join(remedies)}." if remedies else found
 
 
 class MissingExtraError(InputError, ImportError):

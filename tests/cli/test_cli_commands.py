@@ -60,14 +60,14 @@ def lines(text_of_csv):
 def test_diagnose_gives_its_verdict_first_and_notes_apart(files):
     result = covshift("diagnose", *pair(files))
     assert result.code == 0
-    verdicts = ("no shift", "correctable", "strong", "no overlap")
+    verdicts = ("no shift", "moderate", "strong", "no overlap")
     assert any(verdict in result.out.partition("\n")[0].lower() for verdict in verdicts)
     assert "note:" not in result.out
 
 
 def test_diagnose_speaks_json(files):
     data = json.loads(covshift("diagnose", *pair(files), "--json").out)
-    assert data["verdict"] in ("no shift", "correctable", "strong", "no overlap")
+    assert data["verdict"] in ("no shift", "moderate", "strong", "no overlap")
 
 
 def test_json_holds_the_notes_of_the_table_and_of_the_diagnosis(files):
@@ -145,6 +145,19 @@ def test_predictions_keep_ids_order_and_probabilities(files, model):
     p = np.array([[float(line["probability_0"]), float(line["probability_1"])] for line in found])
     np.testing.assert_allclose(p.sum(axis=1), 1, atol=2e-6)
     assert [line["prediction"] for line in found] == [str(int(b >= 0.5)) for b in p[:, 1]]
+
+
+def test_a_terminal_shows_the_first_predictions_and_how_to_write_all(files, model, monkeypatch):
+    screen = type("Screen", (io.StringIO,), {"isatty": lambda _: True})
+    monkeypatch.setattr("command.io.StringIO", screen)
+    monkeypatch.setenv("NO_COLOR", "1")
+    result = covshift("predict", model, files / "target.csv", "--quiet")
+    head, *shown = result.out.splitlines()
+    assert head.split()[:2] == ["person", "prediction"]
+    assert [line.split()[0] for line in shown] == [f"g{k}" for k in range(10)]
+    told = covshift("predict", model, files / "target.csv").err
+    assert "shown are 10 of 50 predictions. To write all: covshift predict " in told
+    assert told.rstrip().endswith("target.csv -o predictions.csv")
 
 
 def test_predictions_are_those_of_the_library(files, model):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import re
 from functools import cache
 
 import numpy as np
@@ -12,7 +14,7 @@ from command import covshift
 from sklearn.linear_model import Ridge
 from sklearn.preprocessing import StandardScaler
 
-from covshift import Predictions, TableEncoder, diagnose, estimate, evaluate
+from covshift import Predictions, TableEncoder, Target, compare, diagnose, estimate, evaluate
 from covshift.cli.predict import load_model
 from covshift.encoding import scaled
 from covshift.exceptions import InputError, UnseenLevelWarning
@@ -261,9 +263,105 @@ def test_frames_without_a_common_column_are_refused(answer):
         answer(CODED[["x", "y"]], CODED_TARGET[["z"]])
 
 
-def test_the_decision_about_a_column_can_be_undone():
-    names = ["x", "rownames"]
-    encoder = TableEncoder({"rownames": "number"}).fit(CODED[names], X_target=CODED_TARGET[names])
-    found = diagnose(encoder.transform(CODED[names]), encoder.transform(CODED_TARGET[names]))
-    assert len(found.features) == 2
-    assert len(diagnose(CODED[names], CODED_TARGET[names]).features) == 1
+@pytest.mark.parametrize(("number", "missing"), [(9, False), (-9, False), (99, False), (999, True)])
+def test_one_row_of_9_or_99_may_be_a_count_and_several_are_missing(tmp_path, number, missing):
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(2, 90)).round(3)
+    counts = np.r_[number, rng.choice([0, 1, 2], 89)]
+    for found, several in ((counts, False), (np.r_[[number] * 4, counts[4:]], True)):
+        frame = pd.DataFrame({"x": x, "y": y, "visits": found})
+        frame.to_csv(tmp_path / "train.csv", index=False)
+        target = frame.iloc[::-1][["x", "visits"]].iloc[:80]  # without these rows
+        target.to_csv(tmp_path / "target.csv", index=False)
+        said = answer("estimate", tmp_path / "train.csv", tmp_path / "target.csv", "--outcome", "y")
+        ours = estimate(frame, "y", target)
+        assert said["estimates"][0]["value"] == ours.value
+        told = [f"Read {number} in 'visits' as missing" in note.text for note in ours.notes]
+        assert any(told) == (missing or several)
+        theirs = [note["text"] for note in said["notes"] if "as missing" in note["text"]]
+        assert [text for text in theirs if "--numeric visits" in text] == theirs
+        assert len(theirs) == any(told)
+
+
+DATES = {"19-Sep-03": "17-Nov-04", "1.2.2026": "15.11.2026", "10:30": "9:15"}
+
+
+@pytest.mark.parametrize("one", DATES)
+def test_dates_that_are_not_iso_are_read_alike_in_files_and_frames(tmp_path, one):
+    rng = np.random.default_rng(1)
+    x, y = rng.normal(size=(2, 80)).round(3)
+    frame = pd.DataFrame({"x": x, "y": y, "day": np.where(x > 0, one, DATES[one])})
+    frame["day"] = frame["day"].where(np.arange(80) % 7 > 0, " ")  # blanks are gaps
+    frame.to_csv(tmp_path / "train.csv", index=False)
+    target = frame[["x", "day"]].iloc[20:]
+    target.to_csv(tmp_path / "target.csv", index=False)
+    said = answer("estimate", tmp_path / "train.csv", tmp_path / "target.csv", "--outcome", "y")
+    found = estimate(frame, "y", target)
+    assert said["estimates"][0]["value"] == found.value
+    text = next(note.text for note in found.notes if "'day'" in note.text)
+    assert text.startswith("Left out 'day'" if ":" in one else "Read 'day' as dates like %d")
+
+
+def test_a_column_without_values_in_one_frame_is_left_out():
+    frame = CODED[["x", "y"]].assign(z=np.nan)
+    found = estimate(frame, "y", CODED_TARGET[["x", "z"]])
+    assert "Left out 'z': has no values at all." in [note.text for note in found.notes]
+
+
+UNDONE = {
+    "rownames": "rownames",
+    "region": "region",
+    "answer": "answer",
+    "small": "small=5",
+    "word": "word=?",
+    "said": "said=(other)",
+}
+
+
+@pytest.mark.parametrize("name", UNDONE)
+def test_a_note_says_what_undoes_the_decision_and_it_does(name):
+    names = ["x", name]
+    frames = CODED, CODED_TARGET
+    if name == "said":  # free text, but for a level of many rows
+        often = ["nothing" if k % 4 == 0 else f"{k} is {k}" for k in range(len(CODED))]
+        frames = [part.assign(said=often[: len(part)]) for part in frames]
+    train, target = (part[names] for part in frames)
+    found = diagnose(train, target, methods=())
+    notes = [note.text for note in found.notes if "X_target=Target(" in note.text]
+    written = re.search(r"X_target=Target\(rows, kinds=(\{.*?\})\)", notes[0])
+    kinds = ast.literal_eval(written[1])
+    assert set(kinds) == {name}
+    undone = diagnose(train, Target(target, kinds=kinds), methods=())
+    assert not [note for note in undone.notes if "X_target=Target(" in note.text]
+    used = TableEncoder(kinds).fit(train, X_target=target)
+    assert UNDONE[name] in used.columns
+    numbers = diagnose(
+        used.transform(train), used.transform(target), methods=(), groups=used.groups
+    )
+    assert undone.auc == numbers.auc
+
+
+def test_text_of_which_no_level_has_enough_rows_offers_nothing():
+    names = ["x", "name", "remark"]
+    found = diagnose(CODED[names], CODED_TARGET[names], methods=())
+    left_out = [note.text for note in found.notes if note.text.startswith("Left out")]
+    assert len(left_out) == 2
+    assert not [text for text in left_out if "kinds=" in text]
+    target = Target(CODED_TARGET[names], kinds={"name": "category"})
+    said = str(diagnose(CODED[names], target, methods=()))
+    assert "Left out 'name': each of its values has too few rows to be a category." in said
+
+
+def test_kinds_of_a_target_are_those_of_every_answer():
+    names = ["x", "rownames", "y"]
+    train, target = CODED[names], Target(CODED_TARGET[names[:2]], kinds={"rownames": "number"})
+    for found in (
+        estimate(train, "y", target),
+        evaluate(
+            Predictions(train["x"].to_numpy(), target.rows["x"].to_numpy()), train, "y", target
+        ),
+        compare(train, "y", target, task="regression", methods=["none"]),
+    ):
+        assert not [note for note in found.notes if "rownames" in note.text]
+    with pytest.raises(InputError, match="kinds names 'rowname', which X has not"):
+        estimate(train, "y", Target(target.rows, kinds={"rowname": "number"}))

@@ -36,9 +36,10 @@ def test_each_target_is_diagnosed_as_if_alone():
     assert found.verdict == found.batches["b"].verdict
     lines = str(found).splitlines()
     assert lines[0] == f"Verdict: {found.verdict} (1 of 2 targets: b)"
-    assert [line.split()[0] for line in lines[2:]] == ["target", "a", "b"]
+    assert [line.split()[0] for line in lines[2:5]] == ["target", "a", "b"]
+    assert lines[6].startswith("Any correction assumes")
     assert found.batches["b"].worst[0].name in lines[4]
-    assert set(found.to_dict()) == {"sentence", "verdict", "targets", "notes"}
+    assert set(found.to_dict()) == {"sentence", "assumption", "verdict", "targets", "notes"}
     json.dumps(found.to_dict(), allow_nan=False)
 
 

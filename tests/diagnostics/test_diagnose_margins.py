@@ -101,7 +101,7 @@ def test_every_published_number_stands_beside_the_sample_s():
 
 
 @pytest.mark.parametrize(
-    ("old", "verdict"), [(0.0, "correctable"), (0.09, "strong"), (0.3, "no overlap")]
+    ("old", "verdict"), [(0.0, "moderate"), (0.09, "strong"), (0.3, "no overlap")]
 )
 def test_empty_cells_decide_the_verdict(old, verdict):
     ages = {(18, 29): 0.5 - old, (30, 89): 0.5, (90, None): old}

@@ -7,7 +7,8 @@ import pytest
 
 from covshift import diagnose, estimate
 from covshift.data import Samples
-from covshift.diagnostics import FeatureShift, MethodSize, Support, restrict
+from covshift.data.row_weights import kish
+from covshift.diagnostics import FeatureShift, Support, restrict
 from covshift.diagnostics.coverage import flag_rows, set_aside
 from covshift.diagnostics.measure import _support
 from covshift.diagnostics.verdict import judge
@@ -39,7 +40,7 @@ def test_between_equal_samples_single_columns_flag_next_to_nothing(rows, n):
 def test_rows_far_from_all_need_a_verdict():
     X, T = normal(150, 150, 3)
     assert flags(X, T, "no shift").count == 0
-    assert flags(X, T, "correctable").count == 0
+    assert flags(X, T, "moderate").count == 0
 
 
 def test_rows_beyond_a_column_are_flagged_with_its_name():
@@ -165,7 +166,7 @@ def judged(smd_corrected, *, methods=()):
 @pytest.mark.parametrize("left", [0.22, -0.22])
 def test_what_weights_leave_is_said_beside_the_verdict(left):
     found = judged(left)
-    assert found.verdict == "correctable"
+    assert found.verdict == "moderate"
     assert "'age' stays off by 0.22 standard deviations (from 0.80)" in found.reason
     assert "income" not in found.reason
 
@@ -175,12 +176,33 @@ def test_a_negligible_rest_is_not_worth_a_word(left):
     assert "stays off" not in judged(left).reason
 
 
-def test_the_precision_that_weights_leave_is_told_in_rows():
-    methods = [
-        MethodSize(name, 1000 * s, s, 1000, 1000, "") for name, s in (("a", 0.8), ("b", 0.67))
-    ]
-    reason = judged(0.0, methods=methods).reason
-    assert "the effective sample size is 800, 80% of the rows" in reason
+def test_the_precision_that_weights_leave_is_data_and_a_line_of_its_own():
+    X, T = normal(400, 400)
+    found = diagnose(X, T + 0.5, methods=())
+    effective = found.effective_sample_size
+    assert effective == pytest.approx(kish(found.weights))
+    assert not found.caution
+    assert found.to_dict()["effective_sample_size"] == effective
+    assert found.to_dict()["largest_weight"] == found.weights.max() / found.weights.mean()
+    line = f"after weighting: {effective:,.0f} of 400 rows ({effective / 400:.0%})."
+    assert line in str(found)
+    assert "effective sample size" not in found.reason
+
+
+def test_a_verdict_on_weights_of_few_rows_says_so_first():
+    X, T = normal(400, 400)
+    T += 0.5
+    few = np.r_[np.full(20, 1.0), np.full(380, 1e-4)]  # 5% of the rows
+    found = diagnose(X, T, weights=few, methods=())
+    first, second = str(found).splitlines()[:2]
+    assert first == f"Verdict: {found.verdict}"
+    assert second.startswith("Few rows carry the weights: effective sample size 20 of 400 rows")
+    assert "Effective sample size after weighting" not in str(found)
+    page = found._repr_html_()
+    assert page.index("Few rows carry") < page.index(found.reason[:15])
+    one = np.r_[60.0, np.full(399, 1.0)]  # many rows, and one weight above 50 times the mean
+    assert "largest weight 52 times the mean" in diagnose(X, T, weights=one, methods=()).caution
+    assert diagnose(X, T, weights=np.ones(400), methods=()).caution == ""
 
 
 def test_large_numbers_have_four_digits_and_separators():

@@ -139,7 +139,7 @@ def test_auc_sees_a_change_of_dependence_that_no_feature_shows():
     T[:, 1] = 0.7 * T[:, 0] + np.sqrt(1 - 0.49) * T[:, 1]
     found = diagnose(X, T, methods=())
     assert all(feature.p_value > 0.025 for feature in found.features)
-    assert found.verdict == "correctable"
+    assert found.verdict == "moderate"
     assert "jointly" in found.reason
 
 
@@ -196,13 +196,13 @@ def test_equal_samples_rarely_raise_an_alarm():
     ]
     # About 0.05 by construction: three or more of twelve have a chance of 0.02.
     assert verdicts.count("no shift") >= 10
-    assert set(verdicts) <= {"no shift", "correctable"}
+    assert set(verdicts) <= {"no shift", "moderate"}
 
 
 @pytest.mark.part(4)
 @pytest.mark.parametrize("seed", [1, 2])  # in seed 0 no training value of 1000 is above 2.62
 @pytest.mark.parametrize(
-    ("shift", "verdict"), [(0.7, "correctable"), (1.7, "strong"), (6.0, "no overlap")]
+    ("shift", "verdict"), [(0.7, "moderate"), (1.7, "strong"), (6.0, "no overlap")]
 )
 def test_verdict_on_a_moved_normal_distribution(shift, verdict, seed):
     assert diagnose(*normal(1000, 1000, n=4, shift=shift, seed=seed)).verdict == verdict
@@ -211,9 +211,9 @@ def test_verdict_on_a_moved_normal_distribution(shift, verdict, seed):
 @pytest.mark.thorough
 def test_verdicts_of_the_generators():
     survey = make_survey(500, 1000, random_state=0)
-    assert diagnose(survey.X, survey.X_target).verdict == "correctable"
+    assert diagnose(survey.X, survey.X_target).verdict == "moderate"
     sigmoid = make_sigmoid_shift(300, 1000, random_state=0)
-    assert diagnose(sigmoid.X, sigmoid.X_target).verdict == "correctable"
+    assert diagnose(sigmoid.X, sigmoid.X_target).verdict == "moderate"
 
 
 def test_a_detectable_but_negligible_shift_is_none():
@@ -303,7 +303,7 @@ def test_a_sample_that_its_weights_make_like_the_target_has_no_shift():
     X = population[rng.random(1500) < chance]
     d = 1 / (0.1 + 0.8 / (1 + np.exp(2 * X[:, 0])))
     T = rng.normal(size=(400, 2))
-    assert diagnose(X, T, methods=["cdf"]).verdict == "correctable"
+    assert diagnose(X, T, methods=["cdf"]).verdict == "moderate"
     found = diagnose(X, T, sample_weight=1000 * d, methods=["cdf"])
     assert found.verdict == "no shift"
     assert found.methods[0].effective_sample_size < d.sum() ** 2 / (d @ d) < len(X)
@@ -431,9 +431,9 @@ def test_one_category_of_twenty_columns_that_training_lacks_is_no_overlap():
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(2))
-def test_one_standard_deviation_is_correctable_and_two_are_not(seed):
-    assert diagnose(*normal(500, 500, 20, 1.0, seed), methods=()).verdict == "correctable"
-    assert diagnose(*normal(500, 500, 20, 2.0, seed), methods=()).verdict != "correctable"
+def test_one_standard_deviation_is_moderate_and_two_are_not(seed):
+    assert diagnose(*normal(500, 500, 20, 1.0, seed), methods=()).verdict == "moderate"
+    assert diagnose(*normal(500, 500, 20, 2.0, seed), methods=()).verdict != "moderate"
 
 
 def test_a_small_part_without_training_rows_is_noted_and_changes_no_verdict():
@@ -444,7 +444,7 @@ def test_a_small_part_without_training_rows_is_noted_and_changes_no_verdict():
     assert any(
         "3% of the target lies above" in str(note) and "'x1'" in str(note) for note in found.notes
     )
-    assert found.verdict in ("no shift", "correctable")
+    assert found.verdict in ("no shift", "moderate")
 
 
 def test_the_sampling_error_of_the_loss_is_no_part_of_a_diagnosis():

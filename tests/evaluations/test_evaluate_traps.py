@@ -249,7 +249,7 @@ def test_a_class_that_no_labelled_row_has_is_noted(ask):
 
 def test_labels_of_one_class_cannot_check_the_auc(ask):
     found = ask(y_target=np.where(np.arange(M) < 20, 1.0, np.nan))
-    assert "20 labels in y_target cannot check AUC" in notes(found, "undefined checks")[0]
+    assert "20 labels of the target cannot check AUC" in notes(found, "undefined checks")[0]
     assert not notes(ask(y_target=Y_TARGET), "undefined checks")
 
 

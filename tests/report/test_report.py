@@ -179,7 +179,7 @@ def test_the_verdict_comes_first_and_the_numbers_are_there():
     text = report.build(compared(given), found, command="covshift report a b", date="2026-11-15")
     words = " ".join(Page(text).words)
     order = [
-        "Verdict: correctable",
+        "Verdict: moderate",
         "Keep the unweighted model",
         "How far the means are apart",
         "Column by column",

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import pickle
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
-from covshift import Margins, diagnose, estimate, evaluate
+from covshift import Margins, diagnose, estimate, evaluate, report
 from covshift.comparison import Comparison
 from covshift.comparison.result import empty_row
 from covshift.conformal import ConformalClassifier, ConformalRegressor
@@ -54,6 +54,47 @@ def test_every_answer_has_a_sentence_a_table_notes_and_facts(answers):
         assert set(answer.facts) <= set(data)
         assert data["notes"] == [plain(note) for note in answer.notes]
         assert len(answer.to_frame()) >= 1
+
+
+def test_the_assumption_stands_under_every_answer(answers):
+    said = "given these columns, the outcome behaves the same in both groups"
+    for answer in answers:
+        assert said in answer.assumption
+        assert " ".join(str(answer).split()).endswith(answer.assumption)
+        assert answer.assumption in answer._repr_html_()
+        assert answer.to_dict()["assumption"] == answer.assumption
+        assert answer.caution == ""
+
+
+def test_the_assumption_stands_in_every_report(answers):
+    pytest.importorskip("jinja2")
+    pytest.importorskip("matplotlib")
+    estimated, judged, found, of_margins, batches, compared, intervals, _ = answers
+    for given in ((found,), (estimated,), (judged,), (found, intervals), (of_margins,)):
+        assert f'<p class="assumption">{given[-1].assumption}</p>' in report.build(*given)
+    assert compared.assumption in report.build(found, compared)
+    for given in (batches.batches, {"May": (found, estimated, judged)}):
+        first = next(iter(given.values()))
+        named = first[1] if isinstance(first, tuple) else first
+        assert f'<p class="assumption">{named.assumption}</p>' in report.build_batches(given)
+
+
+def test_an_answer_of_few_effective_rows_says_so_first(answers):
+    estimated, judged, found, *_, intervals, _ = answers
+    pairs = [(replace(answer, effective_sample_size=9.0), 120) for answer in (estimated, judged)]
+    pairs.append((replace(intervals, effective_sample_size=5.0), intervals.n_calibration))
+    for few, rows in pairs:
+        lines = str(few).splitlines()
+        assert lines[0] == few.sentence
+        assert lines[1].startswith("Few rows carry the weights: effective sample size ")
+        assert f"of {rows} rows" in few.caution
+        assert few.to_dict()["caution"] == few.caution
+    page = report.build(found, pairs[0][0])
+    assert page.index(pairs[0][0].caution) < page.index("<strong>Verdict:")
+    page = report.build_batches({"May": (found, pairs[0][0])})
+    assert page.index("Few rows carry the weights for May") < page.index('id="targets"')
+    assert page.count(pairs[0][0].caution) >= 1
+    assert replace(estimated, method="none", effective_sample_size=9.0).caution == ""
 
 
 def test_the_repr_of_an_answer_is_its_sentence_and_no_array(answers):

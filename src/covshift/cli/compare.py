@@ -56,21 +56,21 @@ def run(args: argparse.Namespace) -> int:
         console.step("reading")
         beside = read_margin_samples(args)
         console.step("diagnosing the shift")
-        samples, verdict = beside.samples, beside.diagnosis().verdict
+        samples, diagnosis = beside.samples, beside.diagnosis()
         comparison = comparison_of(samples, args, beside.read())
     else:
         console.step("reading")
         samples = options.samples_of(args)
         console.step("diagnosing the shift")
-        verdict = diagnosis_of(samples, args).verdict
+        diagnosis = diagnosis_of(samples, args)
         comparison = comparison_of(samples, args)
     console.tell(*comparison.notes)
     if args.json:
-        extra = {"verdict": verdict, "notes": samples.notes + comparison.notes}
+        extra = {"verdict": diagnosis.verdict, "notes": samples.notes + comparison.notes}
         console.emit(console.as_json({**comparison.to_dict(), **extra}), args.output)
     else:
-        console.emit(f"{comparison}\n\nShift: {verdict}.", args.output)
-    return options.exit_code(verdict, args)
+        console.emit(f"{comparison}\n\n{options.shift_line(diagnosis)}", args.output)
+    return options.exit_code(diagnosis.verdict, args)
 
 
 def comparison_of(

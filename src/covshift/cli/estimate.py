@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import re
-import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..exceptions import InputError, NoOverlapError
+from ..exceptions import FewRowsWarning, InputError, NoOverlapError
+from ..numerics.quiet import quiet
 from ..registry import QUANTITIES
 from . import console, options
 
@@ -86,6 +86,7 @@ def add(commands: Any) -> None:
     parser.set_defaults(run=run, needs={"outcome": "--outcome"})
 
 
+@quiet(FewRowsWarning)  # which the answer says first
 def run(args: argparse.Namespace) -> int:
     """Print the sentence, then the table."""
     from ..estimates import Trimmed, estimate
@@ -118,7 +119,7 @@ def run(args: argparse.Namespace) -> int:
             random_state=args.seed,
         )
     except NoOverlapError as error:
-        raise as_options(error) from None
+        raise error.of_command("estimate") from None
     if args.sensitivity is not None:
         found = found.with_sensitivity(args.sensitivity)
     if args.output is not None:
@@ -301,23 +302,6 @@ def _as_replicate_options(text: str) -> str:
     text = text.replace("needs a scale", "needs scale").replace("type=", "type ")
     text = re.sub(r"(?<![\w-])(type|rscales|scale)\b", r"--replicate-\1", text)
     return text.replace("replicate_weights", "--replicate-weights").replace("fpc", "--fpc")
-
-
-_LEFT_OUT = re.compile(r"Leave out ((?:'[^']*'(?:, )?)+) from X and X_target")
-
-
-def _dropped(match: re.Match[str]) -> str:
-    names = re.findall(r"'([^']*)'", match[1])
-    return "Use " + " ".join(f"--drop {shlex.quote(name)}" for name in names)
-
-
-def as_options(error: NoOverlapError, command: str = "estimate") -> NoOverlapError:
-    """Write the remedies as options of the command."""
-    remedy = f"Use covshift {command} --restrict overlap"
-    text = str(error).replace('Pass restrict="overlap"', remedy)
-    spelled = NoOverlapError(_LEFT_OUT.sub(_dropped, text))
-    spelled.question = command
-    return spelled
 
 
 def _regressors(samples: TwoFiles, args: argparse.Namespace) -> list[str]:

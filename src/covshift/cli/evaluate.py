@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..exceptions import InputError, NoOverlapError
+from ..exceptions import FewRowsWarning, InputError, NoOverlapError
+from ..numerics.quiet import quiet
 from ..registry import METRICS, listed
 from ..show.notes import Note
 from . import console, options
 from .diagnose import numbers_of
-from .estimate import as_options
 from .predict import check_complete, finite, load_model
 
 if TYPE_CHECKING:
@@ -91,6 +91,7 @@ def add(commands: Any) -> None:
     parser.set_defaults(run=run)
 
 
+@quiet(FewRowsWarning)  # which the answer says first
 def run(args: argparse.Namespace) -> int:
     """Print the sentence, then the table."""
     if "cost" in (args.metric or ()):
@@ -200,7 +201,7 @@ def evaluations_of(
             **target_labels(samples, args, notes),
         )
     except NoOverlapError as error:
-        raise as_options(error, "evaluate") from None
+        raise error.of_command("evaluate") from None
     batches = {name: replace(part, notes=spelled(part)) for name, part in answer.batches.items()}
     return replace(answer, notes=spelled(answer), batches=batches)
 

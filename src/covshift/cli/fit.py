@@ -73,11 +73,11 @@ def run(args: argparse.Namespace) -> int:
         from .margin_samples import read_margin_samples
 
         margins = read_margin_samples(args)
-        samples, verdict = margins.samples, _verdict(margins)
+        samples, verdict = margins.samples, _verdict_beside(margins)
     else:
         samples = options.samples_of(args)
         console.step("diagnosing the shift")
-        verdict = diagnosis_of(samples, args).verdict
+        verdict = _verdict(diagnosis_of(samples, args))
     held = None
     parts = parts_of(samples, args)
     if parts is not None:
@@ -100,17 +100,26 @@ def run(args: argparse.Namespace) -> int:
     else:
         console.emit(_summary(facts, args.output, summary(model.estimator)), None)
     if args.method is None:
+        first = "no correction was used; " if method == NONE else ""
+        which = "a" if method == NONE else "this"
         console.note(
-            "covshift compare shows whether this correction helps; --method auto uses what it "
-            "recommends."
+            f"{first}covshift compare shows whether {which} correction helps; --method auto uses "
+            "what it recommends."
         )
     return options.exit_code(verdict, args)
 
 
-def _verdict(margins: MarginSamples) -> str:
+def _verdict(found: Any) -> str:
+    """Return the verdict of a diagnosis; warn where few rows carry the weights."""
+    if found.caution:
+        console.warn(found.caution)
+    return str(found.verdict)
+
+
+def _verdict_beside(margins: MarginSamples) -> str:
     """Return the verdict of a diagnosis; of rows that margins cannot place there is none."""
     try:
-        return str(margins.diagnosis().verdict)
+        return _verdict(margins.diagnosis())
     except InputError as error:
         console.warn(f"no diagnosis: {error}")
         return "not diagnosed"
@@ -189,6 +198,8 @@ def fit_model(
         "seed": args.seed,
         "verdict": verdict,
     }
+    if labels.task == "regression":
+        about["positive"] = bool((labels.y.astype(float) > 0).all())
     return Model(
         estimator,
         samples.encoding,

@@ -389,6 +389,11 @@ def refuse_margins_file(path: str) -> None:
         )
 
 
+def shift_line(found: Any) -> str:
+    """Say the verdict of a diagnosis in a line; first that few rows carry the weights."""
+    return f"{found.caution} Shift: {found.verdict}.".lstrip()
+
+
 def exit_code(verdict: str, args: argparse.Namespace) -> int:
     """3 where --strict asks for it and the verdict is bad, else 0."""
     return 3 if args.strict and verdict in ("strong", "no overlap") else 0

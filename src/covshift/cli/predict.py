@@ -8,6 +8,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..exceptions import InputError, WeightWarning
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from ..files.table import Table
     from ..persistence.files import Model
 
+_HEAD = 10  # predictions that a terminal shows
 _ROWS = 20_000  # a block; a kernel machine holds its own smaller ones
 
 
@@ -29,7 +31,8 @@ def add(commands: Any) -> None:
         commands,
         "predict",
         "Write one line per row, in the order of the table: id or row number, prediction, and for "
-        "classes their probabilities. With --interval or --set also how far to trust it.",
+        "classes their probabilities. With --interval or --set also how far to trust it. Without "
+        "-o a terminal shows the first lines, and a pipe gets all.",
     )
     parser.add_argument("model", help="a file that covshift fit wrote")
     parser.add_argument("table", help="a table or a folder of them, or -")
@@ -73,12 +76,19 @@ def run(args: argparse.Namespace) -> int:
             target = "the target of the fit" if args.calibration is None else stream.title
             tally = Tally(asked, model, target)
         parts = console.counted(parts, "predicting")
-        with console.table_file(args.output) as writer:
-            more = [] if asked is None else _COLUMNS[asked.kind]
-            writer.writerow(_header(model, id_name, more))
-            for table in parts:
-                first = findings.rows + 1
-                writer.writerows(_lines(model, table, id_name, first, findings, tally))
+        header = _header(model, id_name, [] if asked is None else _COLUMNS[asked.kind])
+        lines = (
+            line
+            for table in parts
+            for line in _lines(model, table, id_name, findings.rows + 1, findings, tally)
+        )
+        shown = args.output is None and sys.stdout.isatty()
+        if shown:
+            _show_head(header, lines)
+        else:
+            with console.table_file(args.output) as writer:
+                writer.writerow(header)
+                writer.writerows(lines)
     if not findings.rows:
         console.warn(f"{stream.title} has a header but no rows, so there are no predictions.")
     console.tell(*stream.notes)
@@ -86,9 +96,26 @@ def run(args: argparse.Namespace) -> int:
         console.warn(found.text)
     if args.output not in (None, "-"):
         console.note(f"wrote {findings.rows:,} predictions to {args.output}")
+    elif shown and findings.rows > _HEAD:
+        again = shlex.join(["covshift", *args.argv, "-o", "predictions.csv"])
+        console.note(f"shown are {_HEAD} of {findings.rows:,} predictions. To write all: {again}")
     if tally is not None:
         tally.show(args.output, json=args.json)
     return 0
+
+
+def _show_head(header: list[str], lines: Iterator[tuple[Any, ...]]) -> None:
+    """Print the first lines for a person; all of them are computed, and counted."""
+    from ..show.table import Table as Shown
+    from ..show.words import printable, readable
+
+    def cell(value: Any) -> str:
+        return readable(value) if isinstance(value, float) else printable(str(value))
+
+    head = [tuple(map(cell, line)) for line in islice(lines, _HEAD)]
+    for _ in lines:
+        pass
+    print(Shown.of(header, head))
 
 
 def load_model(path: str) -> Model:
@@ -275,7 +302,8 @@ class Tally:
         if self.asked.kind == "interval":
             found = self.model.predict_interval(X, self.asked.coverage)
             width = (found.upper - found.lower)[~found.infinite].sum()
-            self.sums.update(width=width, infinite=int(found.infinite.sum()))
+            below = int((found.lower < 0)[~found.infinite].sum())
+            self.sums.update(width=width, infinite=int(found.infinite.sum()), below=below)
             columns = [found.lower.tolist(), found.upper.tolist()]
         else:
             found = self.model.predict_set(X, self.asked.coverage)
@@ -316,6 +344,8 @@ class Tally:
 
     def notes(self) -> list[Note]:
         """Notes on the whole table, with the names and numbers of its columns."""
+        from ..conformal.result import below_zero
+
         notes = []
         kind = "infinite" if self.asked.kind == "interval" else "whole"
         if self.asked.kind == "interval" and self.sums[kind]:
@@ -324,13 +354,16 @@ class Tally:
                 "calibration rows are like these rows. More of them, or a lower coverage, would do."
             )
             notes.append(Note("infinite", text, "warning"))
+        if self.model.about.get("positive"):
+            notes += below_zero(self.sums["below"] / self.rows)
         there = "intervals are infinite" if kind == "infinite" else "sets hold all classes"
         center, scale = self.model.center, self.model.scale
         for gap in self.model.estimator._shift.gaps:
             value = float(gap.value * scale[gap.column] + center[gap.column])
             where = replace(gap, value=value).describe(self.model.encoding.columns)
             notes.append(Note("no overlap", f"{where}: {there} there.", "warning"))
-        notes += [note for note in self.first.notes if note.kind not in ("infinite", "no overlap")]
+        own = ("infinite", "no overlap", "below zero")
+        notes += [note for note in self.first.notes if note.kind not in own]
         return notes
 
     def show(self, file: str | None, *, json: bool) -> None:
@@ -352,12 +385,14 @@ class Tally:
         else:
             size = f"{data['mean_size']:.2f} classes on average"
             share = f"{data['share_whole']:.1%} hold all, {data['share_empty']:.1%} none"
-        return (
+        lines = (
             f"Coverage asked: {self.asked.percent:g}%; expected on {self.target}: {expected}\n"
             f"Calibration: {data['n_calibration']} rows, effective calibration size "
             f"{data['effective_sample_size']:.0f}\n"
-            f"{'Intervals' if self.asked.kind == 'interval' else 'Sets'}: {size}; {share}"
+            f"{'Intervals' if self.asked.kind == 'interval' else 'Sets'}: {size}; {share}\n"
+            f"{self.first.assumption}"
         )
+        return f"{self.first.caution}\n{lines}".lstrip()
 
 
 # ``covshift predict --calibration``: labelled rows of a file calibrate a fitted model.

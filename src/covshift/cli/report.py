@@ -21,7 +21,6 @@ from .diagnose import (
     samples_of_each,
     short_names,
 )
-from .estimate import as_options
 from .evaluate import TASKS, Recorded, batch_labels, spelled, target_labels
 
 if TYPE_CHECKING:
@@ -140,10 +139,12 @@ def _told(
         print(console.as_json({**facts, **more}))
     else:
         lines = [] if answer is None else [_sentence(answer)]
-        if judged is not None and not isinstance(judged, NoOverlapError):
-            lines.append(judged.sentence)
-        lines += [f"Shift: {found.verdict}."]
+        able = [part for part in (answer, judged) if hasattr(part, "caution")]
+        lines += [judged.sentence] if judged in able else []
+        caution = next(iter(able), found).caution  # of the weights of the first answer
+        lines += [f"{caution} Shift: {found.verdict}.".lstrip()]
         lines += [comparison.recommendation] if comparison else []
+        lines += [(comparison or found).assumption]
         print("\n".join([*lines, f"Wrote the report to {args.output}; open it in a browser."]))
     return options.exit_code(found.verdict, args)
 
@@ -177,7 +178,7 @@ def estimate_of(
             random_state=args.seed,
         )
     except NoOverlapError as error:
-        return as_options(error)
+        return error.of_command("estimate")
 
 
 def _with_recommended_weights(found: Any, samples: TwoFiles, comparison: Any, seed: int) -> Any:
@@ -245,7 +246,7 @@ class Judge:
                 **target_labels(samples, self.args, []),
             )
         except NoOverlapError as error:
-            return as_options(error, "evaluate")
+            return error.of_command("evaluate")
         except InputError as error:
             console.note(f"the model was not judged on the target: {error}")
             return None
@@ -386,6 +387,7 @@ def _target_lines(
 ) -> int:
     """Print one line per target, and where the report is."""
     from ..report.sections import data_of
+    from ..show.answer import ASSUMPTION
     from ..show.table import Table
     from ..show.words import printable
 
@@ -402,33 +404,31 @@ def _target_lines(
         data = {"verdict": found.verdict, "file": args.output, "targets": targets}
         print(console.as_json(data))
     else:
-        print(str(found).partition("\n")[0] + "\n")
-        columns = [*(["estimate", "interval"] if answers else []), *_metric(judged), "verdict"]
+        print("\n".join(part for part in (found.sentence, found.caution, "") if part))
+        columns = [*_heads(answers, "estimate"), *_heads(judged, "evaluation"), "verdict"]
         lines = []
         for name, part in found.batches.items():
-            numbers = _number(answers, name, "estimates") + _number(judged, name, "performances")
+            numbers = _number(answers, name) + _number(judged, name)
             lines.append((printable(name), *numbers, part.verdict))
         print(Table.of(("target", *columns), lines))
+        print(f"\n{ASSUMPTION if answers else found.assumption}")
         print(f"\nWrote the report to {args.output}; open it in a browser.")
     return options.exit_code(found.verdict, args)
 
 
-def _metric(judged: dict[str, Any]) -> list[str]:
-    from ..evaluations.metrics import words
-
-    if not judged:
-        return []
-    able = [part for part in judged.values() if hasattr(part, "performances")]
-    return [words(able[0].performances[0].metric) if able else "evaluation", "interval"]
+def _heads(found: dict[str, Any], otherwise: str) -> list[str]:
+    """What the number of each target and its interval are called."""
+    names = [part.headline_name for part in found.values() if hasattr(part, "headline_name")]
+    return [names[0] if names else otherwise, "interval"] if found else []
 
 
-def _number(found: dict[str, Any], name: str, of: str) -> tuple[str, ...]:
+def _number(found: dict[str, Any], name: str) -> tuple[str, ...]:
     """The first number of a target and its interval; words where it has none."""
     from ..show.words import shown
 
     if not found:
         return ()
-    rows = getattr(found[name], of, None)
-    if not rows:
+    row = getattr(found[name], "headline", None)
+    if row is None:
         return "none", ""
-    return shown(rows[0].value, rows[0]), " to ".join(shown(b, rows[0]) for b in rows[0].interval)
+    return shown(row.value, row), " to ".join(shown(bound, row) for bound in row.interval)

@@ -8,7 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..exceptions import InputError
+from ..exceptions import FewRowsWarning, InputError
+from ..numerics.quiet import quiet
 from ..registry import listed, weighters
 from . import console, options
 
@@ -60,6 +61,7 @@ def add(commands: Any) -> None:
     parser.set_defaults(run=run)
 
 
+@quiet(FewRowsWarning)  # which the answer says first
 def run(args: argparse.Namespace) -> int:
     """Weigh, write the weights and their codebook, and say how well they balance."""
     from ..margins.files import is_margins_file
@@ -101,10 +103,14 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _summary(weighed: Weighed, args: argparse.Namespace) -> str:
+    from ..show.answer import OF_CORRECTIONS, few_rows
     from ..weights.limits import BalanceCost
 
-    lines = [f"Shift: {weighed.verdict}."] if weighed.verdict else []
     facts = weighed.facts
+    sizes = (facts[name] for name in ("effective_sample_size", "n_train", "largest_weight"))
+    caution = few_rows(*sizes)
+    lines = [caution] if caution else []
+    lines += [f"Shift: {weighed.verdict}."] if weighed.verdict else []
     lines.append(
         f"Effective sample size {facts['effective_sample_size']:.0f} of {facts['n_train']} rows, "
         f"largest weight {facts['largest_weight']:.2f} ({args.method})."
@@ -123,6 +129,7 @@ def _summary(weighed: Weighed, args: argparse.Namespace) -> str:
         lines.append(str(BalanceCost(**facts["limits"])))
     if args.as_estimate:
         lines.append("These are the weights that covshift estimate uses.")
+    lines.append(OF_CORRECTIONS)
     drawn = weighed.replicates
     if drawn is not None:
         lines += [

@@ -19,7 +19,7 @@ from ..data.columns import NamedColumns
 from ..data.labels import class_labels, one_outcome
 from ..data.parameters import one_of
 from ..data.row_weights import RowWeights, check_weight, row_weights, target_weights
-from ..data.validation import checked, is_margins, unwrap_target
+from ..data.validation import Target, checked, is_margins, unwrap_target
 from ..encoding import encoded as grouped
 from ..exceptions import InputError, MarginsWarning
 from ..numerics.array import Real, Rows
@@ -182,7 +182,9 @@ def compare(
     if rows is not None or X_scored is not None:
         y_target = scored.of_target(y_target, "y_target")
         scored_weight = scored.of_target(scored_weight, "scored_weight")
-    X, X_target = named.features[0], X_target if rows is None else named.features[1]
+    X, kinds = named.features[0], Target.of(X_target).kinds
+    if rows is not None:
+        X_target = Target(named.features[1], kinds=kinds)
     shared: dict[str, Any] = {
         "loss": loss,
         "weighter": weighter,
@@ -255,7 +257,8 @@ def compare_learner(
     groups = None
     if known is None:
         alike = X_scored is None  # else other rows have to be read by the same rules
-        both = Samples.of_rows(X, X_target, deciding=alike)
+        kinds = Target.of(X_target).kinds
+        both = Samples.of_rows(X, X_target, deciding=alike, kinds=kinds)
         X, T, groups = both.X, both.T, both.one_feature
         if X_scored is not None:
             X_scored = both.encode(X_scored, "X_scored")

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from ..exceptions import InputError
 from ..numerics.array import Real
 from ..registry import NONE
-from ..show.answer import Answer
+from ..show.answer import ASSUMPTION, Answer
 from ..show.notes import Note
 from ..show.table import Cell, Column, Table
 
@@ -161,6 +161,11 @@ class Comparison(Answer):
     def sentence(self) -> str:
         """The recommendation."""
         return self.recommendation
+
+    @property
+    def assumption(self) -> str:
+        """What all risks on the target rest on; true risks have no part in the recommendation."""
+        return ASSUMPTION
 
     @property
     def table(self) -> Table:

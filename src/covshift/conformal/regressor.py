@@ -29,7 +29,7 @@ from .bands import (
 )
 from .base import METHODS, Conformal
 from .data import LabelledRows
-from .result import Intervals
+from .result import Intervals, below_zero
 
 _CELLS = 4_000_000  # of the predictions (new rows, models) at a time
 _BAND = Part(AbsoluteBand, NormalizedBand, QuantileBand)
@@ -193,6 +193,8 @@ class ConformalRegressor(RegressorMixin, Conformal):  # type: ignore[misc]
         center = self.predict(X)
         infinite = ~(np.isfinite(lower) & np.isfinite(upper))
         notes = self._notes(X, coverage, own, infinite, "intervals are infinite")
+        if self._rows is not None and (self._rows.y > 0).all():
+            notes += below_zero(float(((lower < 0) & ~infinite).mean()))
         return Intervals(
             center,
             coverage,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..data.fields import NUMBER, PLAIN, TEXT, Each, Kind
 from ..numerics.array import Flags, Real
 from ..numerics.progress import import_extra
-from ..show.answer import Answer
+from ..show.answer import ASSUMPTION, Answer, few_rows
 from ..show.notes import Note, plain
 from ..show.table import Column, Record, Table
 from ..show.words import readable
@@ -95,6 +95,16 @@ class _Result(Answer):
     def facts(self) -> dict[str, Any]:
         """Coverage, calibration, and how large the intervals or sets are."""
         return {**super().facts, "rows": len(self)}
+
+    @property
+    def caution(self) -> str:
+        """That few calibration rows carry the weights."""
+        return few_rows(self.effective_sample_size, self.n_calibration)
+
+    @property
+    def assumption(self) -> str:
+        """What the coverage on the target rests on."""
+        return ASSUMPTION
 
     @property
     def table(self) -> Table:
@@ -260,6 +270,18 @@ class Sets(_Result):
             Column("prediction", lambda k: str(self.prediction[k])),
             Column("set", lambda k: ", ".join(map(str, self.classes[self.member[k]]))),
         )
+
+
+def below_zero(share: float) -> list[Note]:
+    """Say that a share of the intervals of positive outcomes reach below zero; nothing for none."""
+    if not share:
+        return []
+    text = (
+        f"{share:.1%} of the intervals reach below zero, although every outcome is above it. Read "
+        "them as intervals from zero: the coverage stays. Intervals of the logarithm of the "
+        "outcome never reach below zero."
+    )
+    return [Note("below zero", text)]
 
 
 def interval_sentence(rows: int, coverage: float, width: float, infinite: float) -> str:

@@ -137,7 +137,7 @@ class Correction(BaseEstimator):  # type: ignore[misc]
     """Whether V can be summed over blocks of training rows (`target_sums`), or needs all pairs."""
 
     unseen = "are not seen from the target"
-    advice = "Check that X and X_target overlap."
+    advice = "Check that training and target rows overlap."
     """How a warning speaks of training points with a zero column, and what to do about them."""
 
     def _feature_groups(self, n: int) -> Rows | None:

@@ -82,8 +82,8 @@ class EmpiricalCorrection(VMatrixCorrection):
     nonnegative = True
     by_blocks = True
     advice = (
-        "Check that X and X_target overlap; use symmetric=True, or blend > 0; in many dimensions "
-        "use 'additive' or 'sliced'."
+        "Check that training and target rows overlap; use symmetric=True, or blend > 0; in "
+        "many dimensions use 'additive' or 'sliced'."
     )
 
     def views(self, T: Array, share: Array) -> operators.Views:

@@ -312,7 +312,7 @@ def warn_of_constant(
     """Say which columns are left out: by name, where X had names."""
     shown = constant.tolist() if names is None else ", ".join(repr(names[k]) for k in constant)
     warnings.warn(
-        f"Columns {shown} are constant in X and X_target; they are left out.",
+        f"Columns {shown} are constant in training and target rows; they are left out.",
         ConstantColumnWarning,
         stacklevel=stacklevel,
     )

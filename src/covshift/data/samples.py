@@ -104,7 +104,9 @@ class Samples:
                 strata=strata,
                 cluster=cluster,
             )
-        finite_population = Target.of(X_target).finite_population
+        finite_population, kinds = (
+            getattr(Target.of(X_target), name) for name in ("finite_population", "kinds")
+        )
         target = unwrap_target(X_target)
         if target is None:
             raise InputError(
@@ -131,7 +133,7 @@ class Samples:
             by_name = by if isinstance(by, str) else by_name
             by, by_target = _groups_given(by, named)
             category = None if by_target is None else by_name
-            both = cls._of_features(*named.features, category, encoder, outcome_model)
+            both = cls._of_features(*named.features, category, encoder, outcome_model, kinds)
         N, M = len(both.X), len(both.T)
         weighted = sample_weight is not None
         d = check_weight(sample_weight, N, "sample_weight", of="X") if weighted else np.ones(N)
@@ -178,10 +180,16 @@ class Samples:
         category: str | None,
         encoder: TableEncoder | None,
         outcome_model: Any,
+        kinds: Mapping[str, Any] | None,
     ) -> Samples:
         """Encode rows without the columns of other roles, and keep them as a model takes them."""
         both = cls.of_rows(
-            rows, target_rows, category=category, encoder=encoder, deciding=encoder is None
+            rows,
+            target_rows,
+            category=category,
+            encoder=encoder,
+            deciding=encoder is None,
+            kinds=kinds,
         )
         _check_size(both.X, both.names, "X")
         _check_size(both.T, both.names, "X_target")
@@ -206,6 +214,7 @@ class Samples:
         deciding: bool = False,
         encoder: TableEncoder | None = None,
         ordered: bool = True,
+        kinds: Mapping[str, Any] | None = None,
     ) -> Samples:
         """Check both samples and their weights, and encode them where they are tables.
 
@@ -213,7 +222,7 @@ class Samples:
         out. Of arrays that were encoded before, ``groups`` (n,) says which feature each column
         belongs to; with ``encoder``, X and X_target are the numbers that it made. The column
         ``category`` is taken as a category, with all its levels. ``deciding`` about doubtful
-        columns is for answers, whose notes tell it.
+        columns is for answers, whose notes tell it; ``kinds`` are decided already.
 
         What follows the content of rows, such as folds, would follow the order of columns and the
         names of levels as well; so where a category has several columns, ``ordered`` ones are put
@@ -236,6 +245,7 @@ class Samples:
                 sample_weight=sample_weight,
                 target_weight=target_weight,
                 deciding=deciding and groups is None,
+                kinds=kinds,
             )
             if encoder is None:
                 groups = known if groups is None else groups

@@ -8,7 +8,7 @@ nothing that is not a number is taken for one.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -79,6 +79,10 @@ class Target:
     batch : str or (M,) array, optional
         For `covshift.evaluate`. Batches such as months: a column of the rows, or one label per row.
         Each is a target of its own, with its own weights.
+    kinds : dict, optional
+        Of data frames, what columns are in both samples: "number", "category", "date", "drop", or
+        the list of levels, lowest first. It stands for what `covshift.estimate`, ``evaluate``,
+        ``diagnose`` and ``compare`` would decide, and tell in a note.
 
     Examples
     --------
@@ -94,6 +98,7 @@ class Target:
     rows: Any
     finite_population: bool = False
     batch: Any = None
+    kinds: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.finite_population, bool | np.bool_):

@@ -7,7 +7,7 @@ text, and would drop the imaginary part, without a word.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from datetime import UTC, date, datetime, time, timedelta
 from numbers import Complex, Number, Real
 from typing import Any
@@ -167,3 +167,45 @@ def days_of(text: str, form: str | None = None) -> float:
         moment = moment.astimezone(UTC).replace(tzinfo=None)
     past = moment - _EPOCH
     return past.days + (past.seconds + past.microseconds / 1e6) / 86_400
+
+
+# Other spellings: a format reads them where it is the only one that fits all.
+
+
+_ANY = re.compile(
+    r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([T ].{1,30})?|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}( .{1,30})?|"
+    r"\d{1,2}:\d{2}(:\d{2})?|\d{1,2}[ -][A-Za-z]{3,9}[ -]\d{2,4}"
+)
+_DAYS = (
+    *("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d", "%Y.%m.%d"),
+    *("%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%b-%Y", "%d %b %Y", "%d %B %Y", "%d-%b-%y"),
+)
+_TIMES = ("", " %H:%M", " %H:%M:%S")
+
+
+def look_like_dates(levels: Iterable[str]) -> bool:
+    """Tell whether every text has the form of a date or time."""
+    return all(len(level) <= LONGEST and _ANY.fullmatch(level) for level in levels)
+
+
+def formats_of(levels: Iterable[str]) -> list[str]:
+    """Return the formats that read all these dates: two where day and month may be swapped.
+
+    >>> formats_of(["15.11.2026", "1.2.2026"]), formats_of(["1/2/2026"])
+    (['%d.%m.%Y'], ['%d/%m/%Y', '%m/%d/%Y'])
+    """
+    levels = list(levels)
+    found = [day + time for day in _DAYS for time in _TIMES]
+    for level in levels:
+        found = [form for form in found if _fits(level, form)]
+        if not found:
+            break
+    return found
+
+
+def _fits(text: str, form: str) -> bool:
+    try:
+        datetime.strptime(text, form)
+    except ValueError:
+        return False
+    return True

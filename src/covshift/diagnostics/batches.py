@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..exceptions import InputError
-from ..show.answer import Answer
+from ..show.answer import OF_CORRECTIONS, Answer
 from ..show.notes import Note
 from ..show.table import Column, Table
 from ..show.words import printable
@@ -15,7 +15,7 @@ from .measure import diagnose
 from .result import Diagnosis
 from .verdict import Verdict
 
-_ORDER: tuple[Verdict, ...] = ("no shift", "correctable", "strong", "no overlap")
+_ORDER: tuple[Verdict, ...] = ("no shift", "moderate", "strong", "no overlap")
 _NAMED = 3  # targets that the first line names
 _OF_ROWS = ("target_weight",)
 
@@ -47,11 +47,18 @@ class BatchesDiagnosis(Answer):
     def sentence(self) -> str:
         """The worst verdict, and the targets that have it."""
         names = [name for name, found in self.batches.items() if found.verdict == self.verdict]
-        shown = ", ".join(printable(name) for name in names[:_NAMED])
-        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-        return (
-            f"Verdict: {self.verdict} ({len(names)} of {len(self.batches)} targets: {shown}{more})"
-        )
+        many = f"{len(names)} of {len(self.batches)} targets"
+        return f"Verdict: {self.verdict} ({many}: {_some(names)})"
+
+    @property
+    def caution(self) -> str:
+        """The targets for which few rows carry the weights."""
+        return carried_by_few([name for name, found in self.batches.items() if found.caution])
+
+    @property
+    def assumption(self) -> str:
+        """What a correction rests on, and the columns cannot show."""
+        return OF_CORRECTIONS
 
     @property
     def table(self) -> Table:
@@ -100,7 +107,7 @@ def diagnose_batches(X: Any, targets: Mapping[str, Any], **given: Any) -> Batche
     >>> X, may, june = rng.normal(size=(3, 200, 2))
     >>> found = diagnose_batches(X, {"May": may, "June": june + [0.0, 1.0]}, methods=())
     >>> [part.verdict for part in found.batches.values()]
-    ['no shift', 'correctable']
+    ['no shift', 'moderate']
     """
     if not isinstance(targets, Mapping) or not targets:
         raise InputError(
@@ -123,16 +130,27 @@ def diagnose_batches(X: Any, targets: Mapping[str, Any], **given: Any) -> Batche
     )
 
 
+def carried_by_few(names: list[str]) -> str:
+    """Say for which targets few rows carry the weights."""
+    return f"Few rows carry the weights for {_some(names)}: see effective rows." if names else ""
+
+
+def _some(names: list[str]) -> str:
+    """Name the first of them."""
+    shown = ", ".join(printable(name) for name in names[:_NAMED])
+    return shown + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
+
+
 def _line(name: str, diagnosis: Diagnosis) -> dict[str, Any]:
-    size = next((row for row in diagnosis.methods if row.share is not None), None)
+    size = diagnosis.effective_sample_size
     worst = diagnosis.worst[0]
     return {
         "target": name,
         "rows": diagnosis.n_target,
         "verdict": diagnosis.verdict,
         "auc": None if diagnosis.auc is None else diagnosis.auc.value,
-        "effective_sample_size": None if size is None else size.effective_sample_size,
-        "effective_share": None if size is None else size.share,
+        "effective_sample_size": size,
+        "effective_share": None if size is None else size / diagnosis.n_train,
         "uncovered_rows": 0 if diagnosis.rows is None else diagnosis.rows.count,
         "worst_feature": worst.name,
         "worst_distance": worst.ks,

@@ -22,12 +22,11 @@ from ..numerics.quiet import quiet
 from ..numerics.statistics import holm
 from ..numerics.support import MISSED, NO_OVERLAP, STRONG
 from ..registry import MARGINS, weighters
-from ..show.answer import Answer
 from ..show.notes import Note
 from ..show.table import Cell, Column, Record, Table
 from ..show.words import NAME, signed
 from ..weights import CDFWeights, as_weighter
-from .result import p_value
+from .result import Judged, p_value
 from .verdict import (
     METHODS,
     NEGLIGIBLE_KS,
@@ -238,12 +237,12 @@ class MarginShift(Record):
 
 
 @dataclass(frozen=True, repr=False)
-class MarginsDiagnosis(Answer):
+class MarginsDiagnosis(Judged):
     """What `covshift.diagnose` found about a sample and margins. Print it, or read its fields.
 
     Attributes
     ----------
-    verdict : {"no shift", "correctable", "strong", "no overlap"}
+    verdict : {"no shift", "moderate", "strong", "no overlap"}
     reason, advice : str
         Why, and what to do next.
     n_train : int
@@ -267,6 +266,9 @@ class MarginsDiagnosis(Answer):
         else those that come nearest to the margins.
     weighter : str
         What made them.
+    effective_sample_size, largest_weight : float or None
+        Kish's number of equally weighted rows under these weights, and the largest of them, in
+        units of the mean.
     """
 
     verdict: Verdict
@@ -286,13 +288,9 @@ class MarginsDiagnosis(Answer):
 
     _facts: ClassVar[tuple[str, ...]] = (
         *("verdict", "reason", "advice", "n_train", "size", "overlap"),
+        *("effective_sample_size", "largest_weight"),
     )
     _data: ClassVar[tuple[str, ...]] = ("margins", "numbers", "methods")
-
-    @property
-    def sentence(self) -> str:
-        """The verdict; `reason` and `advice` say more."""
-        return f"Verdict: {self.verdict}"
 
     @property
     def worst(self) -> tuple[MarginShift, ...]:
@@ -314,9 +312,6 @@ class MarginsDiagnosis(Answer):
         from ..plot import MarginsDisplay  # it needs matplotlib: loaded when asked for
 
         return MarginsDisplay.from_diagnosis(self, ax=ax)
-
-    def _below(self) -> list[str]:
-        return [f"  {self.reason}", f"  Next: {self.advice}"]
 
     def _parts(self) -> Iterator[Table | list[str]]:
         size = "" if self.size is None else f" of {self.size:,.0f}"
@@ -426,7 +421,7 @@ def _moments(rows: KnownRows, d: Real, rough: float) -> list[MarginShift]:
     return found
 
 
-# From margins to one word: can a correction help here?
+# From margins to one word: how far is the sample from them, and has it rows everywhere?
 #
 # The rules, in order; those for target rows are in `verdict`.
 #
@@ -438,7 +433,7 @@ def _moments(rows: KnownRows, d: Real, rough: float) -> list[MarginShift]:
 # 3. *strong*: empty cells of one margin hold a twentieth of the target, or with at least half of
 # the
 #    weighting methods the effective sample size is below a tenth of the rows.
-# 4. *correctable*: what remains.
+# 4. *moderate*: what remains.
 #
 # A share counts as uncovered by as much as it exceeds 10 / N, which N rows may miss by chance.
 # Whether columns go together differently in sample and target, margins cannot tell.
@@ -449,7 +444,7 @@ _LEVEL = 0.05  # of all margins together
 ADVICE: dict[Verdict, str] = {
     "no shift": "No weights are needed for these margins. Columns without a margin, and how "
     "columns go together, may still differ.",
-    "correctable": "Estimate numbers of the population with covshift.estimate, or weigh the sample "
+    "moderate": "Estimate numbers of the population with covshift.estimate, or weigh the sample "
     "(covshift weigh; in Python covshift.weights.Raking).",
     "strong": "Correct with caution: join cells of few training rows, report the effective sample "
     "size, and look for training rows like those that are missing.",
@@ -494,10 +489,4 @@ def _decide(
             f"{found}; with {len(few)} of {len(sizes)} weighting methods, the effective sample "
             f"size is below {STRONG_SIZE:.0%} of the training rows."
         )
-    kept = [row.share for row in sizes if row.share is not None]
-    left = ""
-    if kept:
-        left = (
-            f"; after weighting, the effective sample size is at least {min(kept):.0%} of the rows"
-        )
-    return "correctable", f"{found}{left}."
+    return "moderate", f"{found}."

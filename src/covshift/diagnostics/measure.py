@@ -14,7 +14,7 @@ from ..data import Samples
 from ..data.columns import NamedColumns
 from ..data.parameters import number, whole
 from ..data.row_weights import check_weight, row_weights
-from ..data.validation import is_margins, refuse_target_weights, unwrap_target
+from ..data.validation import Target, is_margins, refuse_target_weights, unwrap_target
 from ..exceptions import InputError, NoOverlapError
 from ..margins import Margins
 from ..margins.sample import KnownRows
@@ -146,7 +146,7 @@ def diagnose(
     >>> survey = make_survey(500, 1000, random_state=0)
     >>> found = diagnose(survey.X, survey.X_target)
     >>> found.verdict
-    'correctable'
+    'moderate'
     >>> found.worst[0].name
     'x0'
     """
@@ -176,6 +176,7 @@ def diagnose(
         groups=groups,
         deciding=True,
         ordered=False,
+        kinds=Target.of(X_target).kinds,
     )
     diagnosis = diagnose_samples(
         samples, methods=methods, confidence=confidence, random_state=random_state

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from ..data.features import MISSING
+from ..data.row_weights import kish
 from ..numerics.array import Flags, Real
-from ..show.answer import Answer
+from ..show.answer import OF_CORRECTIONS, Answer, few_rows
 from ..show.notes import Note
 from ..show.table import Cell, Column, Table
 from ..show.words import NAME, printable, signed
@@ -23,13 +24,62 @@ from .verdict import MethodSize, Verdict, sizes_table
 _SHOWN = 10  # features
 
 
+class Judged(Answer):
+    """A verdict on the columns: what diagnoses of rows and of margins share."""
+
+    if TYPE_CHECKING:
+        verdict: Verdict
+        reason: str
+        advice: str
+        n_train: int
+        weights: Real | None
+
+    @property
+    def sentence(self) -> str:
+        """The verdict; `reason` and `advice` say more."""
+        return f"Verdict: {self.verdict}"
+
+    @property
+    def effective_sample_size(self) -> float | None:
+        """Kish's number of equally weighted rows that are as precise as the weighted ones."""
+        return None if self.weights is None else kish(self.weights)
+
+    @property
+    def largest_weight(self) -> float | None:
+        """The largest weight, in units of the mean."""
+        return None if self.weights is None else float(self.weights.max() / self.weights.mean())
+
+    @property
+    def caution(self) -> str:
+        """That few rows carry the weights, where weights are of any use."""
+        if self.verdict == "no overlap":
+            return ""
+        return few_rows(self.effective_sample_size, self.n_train, self.largest_weight)
+
+    @property
+    def assumption(self) -> str:
+        """What a correction rests on, and the columns cannot show."""
+        return OF_CORRECTIONS
+
+    def _below(self) -> list[str]:
+        effective, shown = self.effective_sample_size, self.verdict in ("moderate", "strong")
+        left = []
+        if effective is not None and shown and not self.caution:
+            share = f"({effective / self.n_train:.0%})"
+            left = [
+                f"  Effective sample size after weighting: {effective:,.0f} of {self.n_train:,} "
+                f"rows {share}."
+            ]
+        return [f"  {self.reason}", *left, f"  Next: {self.advice}"]
+
+
 @dataclass(frozen=True, repr=False)
-class Diagnosis(Answer):
+class Diagnosis(Judged):
     """What `covshift.diagnose` found. Print it, or read its fields.
 
     Attributes
     ----------
-    verdict : {"no shift", "correctable", "strong", "no overlap"}
+    verdict : {"no shift", "moderate", "strong", "no overlap"}
     reason, advice : str
         Why, and what to do next, in a sentence each.
     n_train, n_target : int
@@ -62,6 +112,9 @@ class Diagnosis(Answer):
         for: those that were passed, else those of `CDFWeights`; None where there are none.
     weighter : str
         What made them.
+    effective_sample_size, largest_weight : float or None
+        Kish's number of equally weighted rows under these weights, and the largest of them, in
+        units of the mean.
     summary : Summary or None
         What a report shows besides: means, distributions of the features that differ most, and a
         few rows.
@@ -89,16 +142,11 @@ class Diagnosis(Answer):
 
     _facts: ClassVar[tuple[str, ...]] = (
         *("verdict", "reason", "advice", "n_train", "n_target", "overlap", "mismatch", "noise"),
-        "random_state",
+        *("random_state", "effective_sample_size", "largest_weight"),
     )
     _data: ClassVar[tuple[str, ...]] = (
         *("features", "auc", "methods", "support", "intervals", "rows"),
     )
-
-    @property
-    def sentence(self) -> str:
-        """The verdict; `reason` and `advice` say more."""
-        return f"Verdict: {self.verdict}"
 
     @property
     def uncovered_rows(self) -> Flags:
@@ -147,9 +195,6 @@ class Diagnosis(Answer):
         from ..plot import LovePlotDisplay  # it needs matplotlib: loaded when asked for
 
         return LovePlotDisplay.from_diagnosis(self, ax=ax)
-
-    def _below(self) -> list[str]:
-        return [f"  {self.reason}", f"  Next: {self.advice}"]
 
     def _parts(self) -> Iterator[Table | list[str]]:
         yield self.table

@@ -1,4 +1,4 @@
-"""From the numbers to one word: can a correction help here?
+"""From the numbers to one word: how far are the samples apart, and do they overlap?
 
 The rules, in order; the thresholds are named below and explained in docs/diagnosis.md.
 
@@ -14,9 +14,11 @@ The rules, in order; the thresholds are named below and explained in docs/diagno
    least half of the weighting methods the effective sample size is below a tenth of the rows, or
    the interval of the classifier's AUC lies above 0.85, or a tenth of the target lies outside the
    support.
-4. *correctable*: what remains.
+4. *moderate*: what remains.
 
-A feature leaves a share uncovered by as much as it exceeds 10 / N, which N rows may miss by chance.
+The words are about the columns alone: whether the outcome behaves the same given them, no column
+shows. A feature leaves a share uncovered by as much as it exceeds 10 / N, which N rows may miss by
+chance.
 """
 
 from __future__ import annotations
@@ -41,7 +43,7 @@ from .classifier import TwoSampleAUC
 from .coverage import Support
 from .features import FeatureShift
 
-Verdict = Literal["no shift", "correctable", "strong", "no overlap"]
+Verdict = Literal["no shift", "moderate", "strong", "no overlap"]
 
 LEVEL = 0.015  # of the features; the AUC adds 0.025, and `_support` 0.01: 0.05 together
 NEGLIGIBLE_AUC, NEGLIGIBLE_KS, NEGLIGIBLE_SMD = 0.53, 0.03, 0.1
@@ -52,7 +54,7 @@ STRONG_OUTSIDE, NO_OVERLAP_OUTSIDE = 0.1, 0.5
 ADVICE: dict[Verdict, str] = {
     "no shift": "Train without weights. If the model still fails on the target, suspect a change "
     "of the outcome given the features, which no comparison of features can show.",
-    "correctable": "Find out whether a correction helps your model (covshift compare; in Python "
+    "moderate": "Find out whether a correction helps your model (covshift compare; in Python "
     "covshift.compare), and keep the unweighted one where no gain is clear.",
     "strong": "Correct with caution: prefer regularised corrections (the V-machines, or "
     "CDFWeights with purpose='training'), report the effective sample size, and look for training "
@@ -132,18 +134,7 @@ def _decide(
         return "strong", f"{found}: a classifier tells most rows of the two samples apart."
     if outside >= STRONG_OUTSIDE:
         return "strong", f"{found}, and {outside:.0%} of the target has no training rows nearby."
-    return "correctable", f"{found}{_precision(methods)}.{_stays_off(features)}"
-
-
-def _precision(methods: Sequence[MethodSize]) -> str:
-    """What weights leave of the precision: by the first method that found some."""
-    for row in methods:
-        if row.share is not None and row.effective_sample_size is not None:
-            return (
-                f"; after weighting, the effective sample size is {row.effective_sample_size:,.0f}"
-                f", {row.share:.0%} of the rows"
-            )
-    return ""
+    return "moderate", f"{found}.{_stays_off(features)}"
 
 
 def _stays_off(features: Sequence[FeatureShift]) -> str:

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from ..data.values import days_of, formats_of, is_iso, look_like_dates
 from ..exceptions import InputError
 from ..numerics.array import Real
 from ..show.notes import Note
 from .cells import Cells
-from .learning import in_order, is_number
+from .learning import in_order, is_number, undo_by_target
 
 _MOST_CODES = 1000  # different whole numbers that may be codes
 MANY_LEVELS = 50  # categories of more levels than these are doubtful
@@ -29,6 +30,8 @@ _CODE_WORDS = re.compile(
 )
 _SENTINELS = {9.0, 88.0, 98.0, 99.0, 888.0, 998.0, 999.0, 8888.0, 9998.0, 9999.0}
 _FAR = 3.0  # times the largest of the rest
+_AMOUNT = 100.0  # below which such a number may be a count or an age
+_SEVERAL = 3  # rows from which such a number is no accident
 
 
 def row_identifier(name: str, parts: Sequence[Real]) -> str | None:
@@ -90,6 +93,23 @@ def doubt_of_sentinels(gaps: Sequence[float], count: int) -> str:
     )
 
 
+def frequent_sentinels(levels: Real, parts: Sequence[Real]) -> list[float]:
+    """Return the `sentinels` of both samples' numbers; those below a hundred in several rows.
+
+    One or two rows may as well be what they say, such as a count of 9 after 0, 1 and 2.
+    """
+    found = sentinels(levels)
+    if max(map(abs, found), default=0.0) > _AMOUNT:
+        return found
+    rows = sum(int(np.isin(values, found).sum()) for values in _each_once(parts))
+    return found if rows >= _SEVERAL else []
+
+
+def _each_once(parts: Sequence[Real]) -> Sequence[Real]:
+    """Return the samples, one of them where it stands for both."""
+    return parts[:1] if parts[0] is parts[1] else parts
+
+
 def sentinels(levels: Real) -> list[float]:
     """Numbers like 999 far above all others, or a lone -9; they often stand for what is missing.
 
@@ -149,10 +169,56 @@ def decide(
     for name in shared:
         pair: tuple[Cells, Cells] | None = (train[name], target[name])
         if name not in declared:
-            pair = _decided(name, _without_words(name, (train[name], target[name]), made), made)
+            pair = _with_values(name, (_stripped(train[name]), _stripped(target[name])), made)
+            pair = None if pair is None else _read_dates(name, pair, made)
+            pair = None if pair is None else _without_words(name, pair, made)
+            pair = None if pair is None else _decided(name, pair, made)
         if pair is not None:
             made.train[name], made.target[name] = pair
     return made
+
+
+def _stripped(cells: Cells) -> Cells:
+    """Cut blanks around words, as in files; nothing but blanks is a gap."""
+    if cells.kind != "category" or all(word and word == word.strip() for word in cells.words):
+        return cells
+    words = [word.strip() or None for word in cells.words]
+    found = (None if place < 0 else words[place] for place in cells.values.tolist())
+    return Cells.of_text(cells.name, cells.kind, found)
+
+
+def _with_values(
+    name: str, pair: tuple[Cells, Cells], made: Decisions
+) -> tuple[Cells, Cells] | None:
+    """Leave out a column that one sample has no values of."""
+    if not any(part.empty for part in pair):
+        return pair
+    made.notes.append(Note("decisions", f"Left out {name!r}: has no values at all."))
+    return None
+
+
+def _read_dates(
+    name: str, pair: tuple[Cells, Cells], made: Decisions
+) -> tuple[Cells, Cells] | None:
+    """Read dates like 19-Sep-03 where one format reads all of them, and else leave them out."""
+    if {part.kind for part in pair} != {"category"}:
+        return pair
+    words = [set(part.words) for part in pair]
+    doubtful = [part for part in words if look_like_dates(part) and not all(map(is_iso, part))]
+    if not doubtful or in_order(set.union(*words)) is not None:
+        return pair
+    forms = formats_of(set.union(*words))
+    done = f"Read {name!r} as dates like {forms[0]}" if len(forms) == 1 else f"Left out {name!r}"
+    text = (
+        f"{done}: holds dates or times (such as {min(doubtful[-1])!r}), not written as 2026-11-15; "
+        f"{undo_by_target(name, 'category')} reads it as categories."
+    )
+    made.notes.append(Note("decisions", text))
+    if len(forms) != 1:
+        return None
+    days = {word: days_of(word, forms[0]) for part in words for word in part}
+    one, other = (Cells(name, "date", part.mapped(days, np.nan)) for part in pair)
+    return one, other
 
 
 def _without_words(name: str, pair: tuple[Cells, Cells], made: Decisions) -> tuple[Cells, Cells]:
@@ -176,7 +242,7 @@ def _without_words(name: str, pair: tuple[Cells, Cells], made: Decisions) -> tup
         return pair
     text = (
         f"Read {', '.join(words)} in {name!r} as missing: holds numbers and text (such as "
-        f'{words[0]!r}); kinds={{"{name}": "category"}} reads it as categories.'
+        f"{words[0]!r}); {undo_by_target(name, 'category')} reads it as categories."
     )
     made.notes.append(Note("decisions", text))
     return Cells(name, "number", parts[0]), Cells(name, "number", parts[1])
@@ -186,7 +252,7 @@ def _decided(name: str, pair: tuple[Cells, Cells], made: Decisions) -> tuple[Cel
     if not pair[0].kind == pair[1].kind == "number":
         return pair
     parts = pair[0].values, pair[1].values
-    as_number = f'kinds={{"{name}": "number"}}'
+    as_number = undo_by_target(name, "number")
 
     def tell(done: str, why: str, does: str) -> None:
         made.notes.append(Note("decisions", f"{done}: {why}; {as_number} {does}."))
@@ -198,7 +264,7 @@ def _decided(name: str, pair: tuple[Cells, Cells], made: Decisions) -> tuple[Cel
     levels = code_levels(parts)
     if levels is None:
         return pair
-    gaps, code = sentinels(levels), named_as_code(name)
+    gaps, code = frequent_sentinels(levels, parts), named_as_code(name)
     rest = len(levels) - len(gaps)
     if code and not gaps and too_many_codes(parts[0]):
         tell(f"Left out {name!r}", doubt_of_code(len(levels)), "uses it")

@@ -23,12 +23,14 @@ from .feature import MISSING, Feature, Unseen, encoded
 from .learning import (
     TRUTHS,
     Limits,
+    Undo,
     as_days,
     as_numbers,
     as_truths,
     learn,
     of_kind,
     refuse_infinite,
+    undo_by_encoder,
 )
 
 
@@ -163,12 +165,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         check_parameters(self)
         kinds = dict(self.kinds or {})
         train = rows_of(X, "X")
-        unknown = [name for name in kinds if name not in train]
-        if unknown:
-            raise InputError(
-                f"kinds names {unknown[0]!r}, which X has not. Its columns are: "
-                f"{', '.join(map(repr, train))}."
-            )
+        refuse_unknown(kinds, train)
         there = None if target is None else aligned(rows_of(target, "X_target"), train)
         return self.fit_cells(train, there, more)
 
@@ -178,16 +175,18 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         target: Mapping[str, Cells] | None,
         more: Mapping[str, Iterable[str]] | None = None,
         kept: tuple[Flags | None, Flags | None] = (None, None),
+        undo: Undo = undo_by_encoder,
     ) -> Self:
         """Learn from columns of cells; both samples have the same columns.
 
-        ``kept`` says which rows of each sample are there; None: all of them.
+        ``kept`` says which rows of each sample are there; None: all of them. ``undo`` spells, in
+        the notes, how a column is read otherwise.
         """
         limits = Limits(int(self.max_levels), int(self.min_rows))
         kinds = dict(self.kinds or {})
         found = learn(train, target, kinds=kinds, limits=limits, more=more or {}, kept=kept)
         self.features_ = tuple(found.features)
-        self._said = tuple((note.kind, note.text, note.severity) for note in found.notes())
+        self._said = tuple((note.kind, note.text, note.severity) for note in found.notes(undo))
         self._names = np.array(list(train), dtype=object)
         if not self.features_:
             one = " There is only one sample." if len(next(iter(train.values()))) == 1 else ""
@@ -341,6 +340,16 @@ def rows_of(X: Any, title: str) -> dict[str, Cells]:
     if not cells or not len(next(iter(cells.values()))):
         raise InputError(f"{title} is empty: it has no {'rows' if cells else 'columns'}.")
     return cells
+
+
+def refuse_unknown(kinds: Mapping[str, Any], train: Mapping[str, Cells]) -> None:
+    """Refuse to be told about columns that are not there."""
+    unknown = [name for name in kinds if name not in train]
+    if unknown:
+        raise InputError(
+            f"kinds names {unknown[0]!r}, which X has not. Its columns are: "
+            f"{', '.join(map(repr, train))}."
+        )
 
 
 def aligned(target: dict[str, Cells], train: dict[str, Cells]) -> dict[str, Cells]:

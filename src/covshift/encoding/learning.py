@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -272,7 +273,8 @@ def _rule_of_levels(
             found.ids.append(name)
             return None
         if different > _NAMES and 2 * different > rows:
-            found.texts.append((name, different))
+            usable = max(own for own in counts[0].values()) >= limits.min_rows
+            found.texts.append((name, different, usable))
             return None
     if len(levels | set(more)) + any(None in count for count in counts) < 2:
         found.constant.append(name)
@@ -295,7 +297,7 @@ def _rule_of_levels(
             kept = kept[::-1]
     if len(kept) < 2:  # all levels were joined
         found.joined.pop(name, None)
-        found.texts.append((name, different))
+        found.rare.append(name)
         return None
     return Feature(name, "category", kept)
 
@@ -359,7 +361,8 @@ class Learned:
 
     features: list[Feature] = field(default_factory=list)
     ids: list[str] = field(default_factory=list)
-    texts: list[tuple[str, int]] = field(default_factory=list)
+    texts: list[tuple[str, int, bool]] = field(default_factory=list)  # with levels of enough rows
+    rare: list[str] = field(default_factory=list)  # categories of which no level has enough rows
     constant: list[str] = field(default_factory=list)
     copies: list[tuple[str, str]] = field(default_factory=list)
     same_gaps: list[tuple[str, str]] = field(default_factory=list)
@@ -368,7 +371,7 @@ class Learned:
     read_as: dict[str, list[str]] = field(default_factory=dict)  # dates or numbers, once text
     ordered: list[str] = field(default_factory=list)  # by their numbers, such as 5+
 
-    def notes(self) -> list[Note]:
+    def notes(self, undo: Undo) -> list[Note]:
         """Say it in words."""
         found = []
         several = {f.name: len(f.levels) for f in self.features if f.kind == "category"}
@@ -390,7 +393,7 @@ class Learned:
                 last = "" if len(feature.levels) < 9 else f", ..., {feature.levels[-1]}"
                 text = (
                     f"Read {feature.name!r} as categories in order: {some}{last}; "
-                    f"{_kinds(feature.name, 'category')} leaves out the order."
+                    f"{undo(feature.name, 'category')} leaves out the order."
                 )
                 found.append(Note("ordered", text))
             elif feature.kind == "ordered":
@@ -411,17 +414,15 @@ class Learned:
         for name, other in self.same_gaps:
             found.append(Note("gaps", f"{name!r} and {other!r} are missing in the same rows."))
         for name in self.ids:
-            text = (
-                f"Left out {name!r}: looks like a row identifier, different in every row; "
-                f"{_kinds(name, 'category')} uses it."
-            )
+            text = f"Left out {name!r}: looks like a row identifier, different in every row."
             found.append(Note("identifiers", text))
-        for name, count in self.texts:
-            text = (
-                f"Left out {name!r}: looks like names or free text, {count:,} different values; "
-                f"{_kinds(name, 'category')} uses it."
-            )
+        for name, count, usable in self.texts:
+            text = f"Left out {name!r}: looks like names or free text, {count:,} different values"
+            text += f"; {undo(name, 'category')} uses it." if usable else "."
             found.append(Note("free text", text))
+        for name in self.rare:
+            text = f"Left out {name!r}: each of its values has too few rows to be a category."
+            found.append(Note("rare levels", text))
         if self.constant:
             text = f"Left out because they never vary: {_named(self.constant)}."
             found.append(Note("constant columns", text))
@@ -434,9 +435,18 @@ def _named(names: Sequence[str]) -> str:
     return ", ".join(map(repr, names))
 
 
-def _kinds(name: str, kind: str) -> str:
-    """Return the parameter that undoes a decision, which the command line turns into an option."""
-    return f'kinds={{"{name}": "{kind}"}}'
+Undo = Callable[[str, str], str]
+"""What the user writes to have a column, by its name, read as a kind."""
+
+
+def undo_by_encoder(name: str, kind: str) -> str:
+    """Spell it for an encoder that a user made, or can put before a model."""
+    return f'TableEncoder(kinds={{"{name}": "{kind}"}})'
+
+
+def undo_by_target(name: str, kind: str) -> str:
+    """Spell it for the functions that decide about two frames."""
+    return f'X_target=Target(rows, kinds={{"{name}": "{kind}"}})'
 
 
 def _percent(share: float) -> str:
@@ -498,6 +508,26 @@ def in_order(levels: Iterable[str]) -> tuple[str, ...] | None:
         is_open = is_open or mark is not None
         place[level] = float(read["number"]), 1 if read["to"] and mark is None else _BEFORE[mark]
     return tuple(sorted(place, key=place.__getitem__)) if is_open and len(place) > 1 else None
+
+
+_AMOUNT = r"\d+(?:[.,]\d+)*"
+_BRACKET = re.compile(
+    rf"(<|≤|under |below |less than |up to )? ?({_AMOUNT})(?: ?(?:-|–|to) ?{_AMOUNT})?"
+    r"(?: ?\+| (?:or|and) (?:more|over|older|above))?(?: ?(?:%|years?|hours?|days?|months?))?",
+    re.IGNORECASE,
+)
+
+
+def are_brackets(levels: Sequence[str]) -> bool:
+    """Tell whether three or more labels are numbers or brackets that grow from one to the next.
+
+    >>> are_brackets(["<5", "5-9", "10+"]), are_brackets(["1. north", "2. south", "3. west"])
+    (True, False)
+    """
+    found = [_BRACKET.fullmatch(level) for level in levels]
+    starts = [(float(re.sub(r",|\.(?=.*\.)", "", k[2])), not k[1]) for k in found if k]
+    grows = all(one < other for one, other in pairwise(starts))
+    return 2 < len(levels) == len(starts) and grows
 
 
 def as_numbers(cells: Cells) -> Real:

@@ -19,7 +19,8 @@ from ..numerics.array import Flags, Real
 from ..numerics.quiet import quiet
 from .cells import Cells, is_table, read_cells
 from .codes import Decisions, decide
-from .encoder import TableEncoder, aligned, need_rules, rows_of
+from .encoder import TableEncoder, aligned, need_rules, refuse_unknown, rows_of
+from .learning import undo_by_encoder, undo_by_target
 
 
 def encode_samples(
@@ -31,6 +32,7 @@ def encode_samples(
     sample_weight: Any = None,
     target_weight: Any = None,
     deciding: bool = False,
+    kinds: Mapping[str, Any] | None = None,
 ) -> tuple[Any, Any, TableEncoder | None]:
     """Learn an encoder from both samples, and encode them; arrays of numbers stay as they are.
 
@@ -40,11 +42,15 @@ def encode_samples(
     The column ``category`` is one, whatever it holds, and keeps all its levels.
     Rows of weight zero are not there: what they alone have is unknown, as it is in new rows.
     ``deciding`` about two frames follows the rules of the command line: columns of one of them, row
-    identifiers, constants and copies are left out, codes are categories.
+    identifiers, constants and copies are left out, codes are categories. ``kinds`` are as those of
+    `TableEncoder`, and stand for what would be decided.
     """
     T = unwrap_target(X_target)
-    made, encoder = _decisions(X, T, category) if deciding else (None, None)
-    if made is None and not need_rules(X, T) and category is None:
+    kinds = dict(kinds or {})
+    if category is not None:
+        kinds[category] = "category"
+    made, encoder = _decisions(X, T, kinds) if deciding else (None, None)
+    if made is None and not need_rules(X, T) and not kinds:
         return X, X_target, None
     here, there = _kept(X, sample_weight, row_weights), None
     if T is not None:
@@ -55,12 +61,13 @@ def encode_samples(
         if T is None
         else aligned(rows_of(T, "X_target") if made is None else made.target, train)
     )
-    kinds = {} if made is None else made.kinds
+    refuse_unknown(kinds, train)
     if category is not None:
-        kinds = {**kinds, category: "category"}
         more = {**(more or {}), category: levels_of(category, train, target)}
     if encoder is None or more or here is not None or there is not None:
-        encoder = TableEncoder(kinds).fit_cells(train, target, more, (here, there))
+        undo = undo_by_target if deciding else undo_by_encoder
+        encoder = TableEncoder({**({} if made is None else made.kinds), **kinds})
+        encoder.fit_cells(train, target, more, (here, there), undo)
     if made is not None:
         encoder._said = (*((n.kind, n.text, n.severity) for n in made.notes), *encoder._said)
     points = _encoded(encoder, train, "X", here)
@@ -70,7 +77,7 @@ def encode_samples(
 
 
 def _decisions(
-    X: Any, target: Any, category: str | None
+    X: Any, target: Any, kinds: Mapping[str, Any]
 ) -> tuple[Decisions | None, TableEncoder | None]:
     """Decide about the columns of two frames; None where all of them are taken as they are.
 
@@ -78,18 +85,19 @@ def _decisions(
     """
     if not all(is_table(part) and not hasattr(part, "read_cells") for part in (X, target)):
         return None, None
-    need = need_rules(X, target) or category is not None
+    need = need_rules(X, target) or bool(kinds)
     try:
         rows = rows_of(X, "X"), rows_of(target, "X_target")
     except InputError:
         if need:
             raise
         return None, None  # which the check of numbers refuses
-    made = decide(*rows, () if category is None else (category,))
+    made = decide(*rows, tuple(kinds))
     if need or made.notes:
         return made, None
     try:
-        encoder = TableEncoder(made.kinds).fit_cells(made.train, made.target)
+        encoder = TableEncoder(made.kinds)
+        encoder.fit_cells(made.train, made.target, undo=undo_by_target)
     except InputError:  # nothing varies, or some numbers are infinite
         return None, None
     whole = len(encoder.features_) == len(made.train)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -55,14 +56,14 @@ def check_overlap(
     if restrict is None:
         gaps = [part for part in significant_parts(_both(sample)) if part.excess >= NO_OVERLAP]
         if gaps:
-            raise NoOverlapError(_refusal(gaps, sample))
+            raise _refusal(gaps, sample)
     else:
         place, parts = set_aside(_both(sample))
         kept = place < 0
         if not kept.any():
             raise NoOverlapError(
                 "No target row is covered by the training rows: there is nothing to answer for. "
-                f"{in_words(parts, sample)}."
+                f"{in_words(_distinct(parts, sample.T), sample)}."
             )
     left = sample if kept.all() else sample.take_target(np.flatnonzero(kept))
     diagnosis: Diagnosis | None = sample.diagnosis
@@ -71,9 +72,7 @@ def check_overlap(
     near = np.ones(len(left.T), dtype=bool)
     if diagnosis.verdict == "no overlap":
         if restrict is None:
-            raise NoOverlapError(
-                f"{diagnosis.reason} {_NOTHING} {_RESTRICT} alone, or {_LEAVE_OUT}."
-            )
+            raise NoOverlapError(f"{diagnosis.reason} {_NOTHING}", _restricted("alone"), _LEAVE_OUT)
         near = _near(left, random_state)
         if not near.any():
             raise NoOverlapError("No target row has training rows nearby.")
@@ -89,7 +88,7 @@ def check_overlap(
     notes = []
     if not whole:
         text = f"The answer is for {share:.1%} of the target. Left out, for lack of training rows: "
-        reasons = f"{in_words(parts, sample)}." if parts else ""
+        reasons = f"{in_words(_distinct(parts, sample.T), sample)}." if parts else ""
         if not near.all():
             reasons += " " * bool(reasons) + f"{(~near).sum()} target rows far from all of them."
         notes.append(Note("restricted target", text + reasons, "warning"))
@@ -100,8 +99,11 @@ def check_overlap(
 
 
 _NOTHING = "The sample has no information about this part of the population."
-_RESTRICT = 'Pass restrict="overlap" to answer for the covered part'
-_LEAVE_OUT = "leave out columns that the outcome does not need"
+_LEAVE_OUT = (
+    "Leave out columns that the outcome does not need",
+    "Leave out columns that the outcome does not need (--drop COL)",
+)
+_BRACES = str.maketrans({"{": "{{", "}": "}}"})  # what `format` leaves as it is
 _SPLIT = 0.5  # of the target outside in one column: samples of other years or places
 
 
@@ -111,8 +113,18 @@ def _both(sample: Samples) -> Samples:
     return replace(sample.take(rows), d=np.ones(len(rows)))
 
 
-def _refusal(gaps: list[Uncovered], sample: Samples) -> str:
+def _restricted(more: str) -> tuple[str, str]:
+    """Offer the covered part of the target."""
+    what = f"to answer for the covered part {more}"
+    return (
+        f'Pass restrict="overlap" {what}',
+        f"Use covshift {{question}} --restrict overlap {what}",
+    )
+
+
+def _refusal(gaps: list[Uncovered], sample: Samples) -> NoOverlapError:
     """Say what is not covered, and what to do: a column that splits the samples can be left out."""
+    gaps = _distinct(gaps, sample.T)
     outside = np.zeros(len(sample.T), dtype=bool)
     by_feature: dict[str, Flags] = {}
     for gap in gaps:
@@ -123,18 +135,25 @@ def _refusal(gaps: list[Uncovered], sample: Samples) -> str:
     left = float(sample.share[~outside].sum())
     split = [name for name, rows in by_feature.items() if sample.share[rows].sum() >= _SPLIT]
     text = f"The training rows do not cover the target. {in_words(gaps, sample)}. {_NOTHING}"
-    ways = [f"{_RESTRICT}, {left:.0%} of the target"] if left > 0 else []
+    ways = [_restricted(f"({left:.0%} of the target)")] if left > 0 else []
     if split:
         columns = ", ".join(repr(printable(name)) for name in split)
+        dropped = " ".join(f"--drop {shlex.quote(printable(name))}" for name in split)
         it = "it" if len(split) == 1 else "them"
-        ways.insert(
-            0,
-            f"Leave out {columns} from X and X_target, if the outcome does not depend on {it} "
-            "given the other columns",
-        )
+        given = f"if the outcome does not depend on {it} given the other columns"
+        python = f"Leave out {columns} from X and X_target, {given}"
+        ways.insert(0, (python, f"Use {dropped.translate(_BRACES)}, {given}"))
     else:
-        ways.append(_LEAVE_OUT[0].upper() + _LEAVE_OUT[1:])
-    return f"{text} {'. Or: '.join(ways)}."
+        ways.append(_LEAVE_OUT)
+    return NoOverlapError(text, *ways)
+
+
+def _distinct(parts: list[Uncovered], T: Real) -> list[Uncovered]:
+    """Name the same target rows once: what a person lacks, not also the values filled in there."""
+    found: dict[bytes, Uncovered] = {}
+    for part in parts:
+        found.setdefault(part.holds(T).tobytes(), part)
+    return list(found.values())
 
 
 def _diagnosed(sample: Samples, random_state: int) -> Diagnosis:

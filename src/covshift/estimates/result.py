@@ -14,7 +14,7 @@ from ..engine.methods import Method
 from ..exceptions import InputError
 from ..margins import Margins
 from ..numerics.array import Real
-from ..show.answer import ASSUMPTION, Answer
+from ..show.answer import ASSUMPTION, Answer, few_rows
 from ..show.notes import Note
 from ..show.table import Column, Record, Table
 from ..show.words import interval_of, printable, shown
@@ -195,6 +195,13 @@ class Estimates(Answer):
         )
 
     @property
+    def caution(self) -> str:
+        """That few rows carry the weights, where the number rests on weights."""
+        if self.method not in ("dr", "weights"):
+            return ""
+        return few_rows(self.effective_sample_size, self.n_train, self.largest_weight)
+
+    @property
     def assumption(self) -> str:
         """What the numbers rest on, and the data cannot show."""
         return "" if self.method == "none" else ASSUMPTION
@@ -283,6 +290,13 @@ class Estimates(Answer):
             rare = min(rows, key=lambda row: self.same(row, "none").value)
             return positive[0] if len(positive) == 1 else rare
         return rows[0]
+
+    @property
+    def headline_name(self) -> str:
+        """The outcome of the headline, with its category."""
+        row = self.headline
+        category = f" = {row.what}" if self.what == "proportion" else ""
+        return printable(f"{row.outcome}{category}", width=1000)
 
     def same(self, row: Estimate, method: str) -> Estimate:
         """Return the same number by another method."""

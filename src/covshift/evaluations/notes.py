@@ -150,9 +150,9 @@ def undefined_checks(checks: tuple[Check, ...]) -> Iterator[Note]:
     undefined = {words(check.metric) for check in checks if np.isnan(check.value)}
     if undefined:
         text = (
-            f"The {checks[0].rows} labels in y_target cannot check {', '.join(sorted(undefined))}, "
-            "which they do not define: a class is missing among them or is never predicted, or "
-            "they are all alike."
+            f"The {checks[0].rows} labels of the target cannot check "
+            f"{', '.join(sorted(undefined))}, which they do not define: a class is missing among "
+            "them or is never predicted, or they are all alike."
         )
         yield Note("undefined checks", text)
 

@@ -11,7 +11,7 @@ from ..diagnostics import Diagnosis
 from ..estimates.result import METHOD_WORDS, weights_lines
 from ..exceptions import InputError
 from ..numerics.array import Real
-from ..show.answer import ASSUMPTION, Answer
+from ..show.answer import ASSUMPTION, Answer, few_rows
 from ..show.notes import Note
 from ..show.table import Cell, Column, Record, Table
 from ..show.words import interval_of, printable, shown
@@ -176,9 +176,20 @@ class Evaluations(Answer):
         return self.performances.where(group=None)
 
     @property
+    def headline(self) -> Performance:
+        """The number that the sentence is about."""
+        first: Performance = self.performances[0]
+        return first
+
+    @property
+    def headline_name(self) -> str:
+        """The metric of the headline."""
+        return words(self.headline.metric)
+
+    @property
     def sentence(self) -> str:
         """The first answer in one sentence."""
-        there = self.performances[0]
+        there = self.headline
         here = self.same(there, "none")
         name = words(there.metric)
         name = name[0].upper() + name[1:]
@@ -192,6 +203,13 @@ class Evaluations(Answer):
             f"{name}: {shown(here.value, here)} on your data, {shown(there.value, there)} expected "
             f"on the target ({interval})."
         )
+
+    @property
+    def caution(self) -> str:
+        """That few rows carry the weights, where the numbers rest on weights."""
+        if self.method not in ("dr", "weights", "pape"):
+            return ""
+        return few_rows(self.effective_sample_size, self.n_train, self.largest_weight)
 
     @property
     def assumption(self) -> str:

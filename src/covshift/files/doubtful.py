@@ -353,13 +353,17 @@ def number_question(
         return Question(name, where, doubt, _codes(name))
     levels = codes.code_levels([part.values for part in numbers])
     many = codes.too_many_codes(numbers[0].values)
-    return None if levels is None else _whole(name, where, levels, many=many)
+    if levels is None:
+        return None
+    gaps = codes.frequent_sentinels(levels, [part.values for part in numbers])
+    return _whole(name, where, levels, gaps, many=many)
 
 
-def _whole(name: str, where: str, levels: Real, *, many: bool) -> Question | None:
-    """Few different whole numbers: codes by name, or with numbers like 999 among them."""
+def _whole(
+    name: str, where: str, levels: Real, gaps: list[float], *, many: bool
+) -> Question | None:
+    """Few different whole numbers: codes by name, or with ``gaps`` like 999 among them."""
     is_code = codes.named_as_code(name)
-    gaps = codes.sentinels(levels)
     if len(gaps) and "=" not in name:
         words = [f"{number:g}" for number in gaps]
         missing = missing_answer(name, words)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections import Counter
 from collections.abc import Mapping
@@ -339,23 +338,13 @@ def learn_encoding(
     encoder = TableEncoder(kinds)
     if declared.every_level:
         encoder = TableEncoder(kinds, max_levels=10**6, min_rows=1)
-    encoder.fit_cells(*cells, more)
-    notes += [replace(note, text=_as_options(note.text)) for note in encoder.notes_]
+    encoder.fit_cells(*cells, more, undo=_undo_by_option)
+    notes += encoder.notes_
     return Encoding(encoder)
 
 
-def _as_options(text: str) -> str:
-    """Say what undoes a decision of the encoder as the command line does.
-
-    >>> _as_options('free text; kinds={"x": "category"} uses it.')
-    'free text; --categorical x uses it.'
-    """
-    options = {"category": "categorical", "number": "numeric"}
-
-    def option(match: re.Match[str]) -> str:
-        return str(answer(options[match[2]], match[1]))
-
-    return re.sub(r'kinds=\{"(.*?)": "(category|number)"\}', option, text)
+def _undo_by_option(name: str, kind: str) -> str:
+    return str(answer({"category": "categorical", "number": "numeric"}[kind], name))
 
 
 def _is_text(column: Column) -> bool:

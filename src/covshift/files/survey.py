@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from datetime import date, datetime
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
+from ..encoding.learning import are_brackets
 from ..exceptions import InputError
 from ..numerics.progress import import_extra
 from ..show.notes import Note
@@ -151,26 +150,6 @@ class SurveyTable:
                 "columns are numbers; if a label means that there is no answer: --missing COL=CODE."
             )
             self.notes.append(Note("value labels", text))
-
-
-_NUMBER = r"\d+(?:[.,]\d+)*"
-_BRACKET = re.compile(
-    rf"(<|≤|under |below |less than |up to )? ?({_NUMBER})(?: ?(?:-|–|to) ?{_NUMBER})?"
-    r"(?: ?\+| (?:or|and) (?:more|over|older|above))?(?: ?(?:%|years?|hours?|days?|months?))?",
-    re.IGNORECASE,
-)
-
-
-def are_brackets(levels: Sequence[str]) -> bool:
-    """Tell whether three or more labels are numbers or brackets that grow from one to the next.
-
-    >>> are_brackets(["<5", "5-9", "10+"]), are_brackets(["1. north", "2. south", "3. west"])
-    (True, False)
-    """
-    found = [_BRACKET.fullmatch(level) for level in levels]
-    starts = [(float(re.sub(r",|\.(?=.*\.)", "", k[2])), not k[1]) for k in found if k]
-    grows = all(one < other for one, other in pairwise(starts))
-    return 2 < len(levels) == len(starts) and grows
 
 
 def _kept_labels(labels: Mapping[Any, str], ranges: list[Any]) -> dict[Any, str]:

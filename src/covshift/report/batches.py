@@ -9,16 +9,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..data.row_weights import kish
 from ..diagnostics import BatchesDiagnosis, Diagnosis
+from ..diagnostics.batches import carried_by_few
 from ..diagnostics.verdict import Verdict
 from ..estimates import Estimates
 from ..evaluations import Evaluations
-from ..evaluations.metrics import words
 from ..exceptions import InputError
 from ..numerics.progress import import_extra
 from ..plot import BatchesDisplay
-from ..show.table import Cell, Table
+from ..show.answer import ASSUMPTION
+from ..show.table import Cell, Table, number
 from ..show.words import printable, shown
 from . import pictures
 from .build import TITLE, Answers
@@ -84,6 +84,8 @@ def build_batches(
                 if part.evaluations is None
                 else evaluation_of(part.evaluations, draw=False),
                 "pictures": _pictures(part, anchor, len(parts)),
+                "effective": part.weighted.effective_sample_size,
+                "caution": part.weighted.caution,
                 **shift_facts(part.diagnosis, most),
             }
         )
@@ -129,9 +131,8 @@ def _targets(answers: Mapping[str, Any]) -> dict[str, TargetAnswers]:
                 "one report for each with report.build."
             )
         diagnosis = with_printable_names(found.diagnosis)
-        parts[str(name)] = TargetAnswers(
-            diagnosis, found.estimates, found.evaluations, found.outcome
-        )
+        answers_of = found.estimates, found.evaluations, found.outcome
+        parts[str(name)] = TargetAnswers(diagnosis, *answers_of, found.weighted)
     return parts
 
 
@@ -164,6 +165,7 @@ class TargetAnswers(NamedTuple):
     estimates: Any
     evaluations: Any
     outcome: str | None
+    weighted: Any  # the answer whose weights the page speaks of
 
 
 @dataclass(frozen=True)
@@ -172,6 +174,8 @@ class Overview:
 
     verdict: Verdict  # the worst of all
     counted: str  # verdicts of all targets
+    caution: str
+    assumption: str
     answer: str
     evaluation: str
     table: Table
@@ -190,7 +194,7 @@ def overview_of(targets: Mapping[str, TargetAnswers]) -> Overview:
             *(() if judged is None else (_cell(judged.rows.get(name)),)),
             Cell(line["verdict"]),
             Cell(f"{line['rows']:,}", line["rows"]),
-            _precise(targets[name]),
+            number(targets[name].weighted.effective_sample_size, "{:,.0f}"),
             Cell(printable(line["worst_feature"], width=1000), None, line["worst_level"]),
         )
         for name, line in zip(targets, diagnosis.lines, strict=True)
@@ -201,6 +205,8 @@ def overview_of(targets: Mapping[str, TargetAnswers]) -> Overview:
     return Overview(
         diagnosis.verdict,
         ", ".join(f"{count} {verdict}" for verdict, count in counts.items()),
+        carried_by_few([name for name, part in targets.items() if part.weighted.caution]),
+        ASSUMPTION if estimated or judged else diagnosis.assumption,
         "" if estimated is None else _range(estimated, "the sample says", len(targets)),
         "" if judged is None else _range(judged, "on your data it is", len(targets)),
         Table.of(
@@ -231,11 +237,8 @@ def _estimated(targets: Mapping[str, TargetAnswers]) -> _Numbers | None:
     able = {k: part for k, part in found.items() if isinstance(part, Estimates)}
     rows = {k: part.headline for k, part in able.items()}
     first = next(iter(able.values()), None)
-    head, here = "estimate", None
-    if first is not None:
-        here = first.same(first.headline, "none")
-        head = here.outcome + (f" = {here.what}" if first.what == "proportion" else "")
-    head = printable(head, width=1000)
+    head = "estimate" if first is None else first.headline_name
+    here = None if first is None else first.same(first.headline, "none")
     return _Numbers("estimates", head, rows, here, ("sample", "adjusted to the target"))
 
 
@@ -247,7 +250,7 @@ def _judged(targets: Mapping[str, TargetAnswers]) -> _Numbers | None:
     rows = {k: part.overall[0] for k, part in able.items()}
     first = next(iter(able.values()), None)
     here = None if first is None else first.table.where(method="none")[0]
-    head = "evaluation" if here is None else words(here.metric)
+    head = "evaluation" if first is None else first.headline_name
     return _Numbers("evaluations", head, rows, here, ("your data", "expected on the target"))
 
 
@@ -256,16 +259,6 @@ def _cell(row: Any) -> Cell:
         return Cell("none")
     interval = " to ".join(shown(bound, row) for bound in row.interval)
     return Cell(shown(row.value, row), row.value, interval)
-
-
-def _precise(target: TargetAnswers) -> Cell:
-    """Effective rows: of the answer's weights, or else of the diagnosis's."""
-    weights = target.diagnosis.weights
-    effective = None if weights is None else kish(weights)
-    for answer in (target.evaluations, target.estimates):
-        if isinstance(answer, Estimates | Evaluations):
-            effective = answer.effective_sample_size
-    return Cell("" if effective is None else f"{effective:,.0f}", effective)
 
 
 def _range(numbers: _Numbers, beside: str, count: int) -> str:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from ..comparison import Comparison
@@ -62,12 +61,18 @@ class Answers:
         return cls(**found)
 
     @property
-    def effective(self) -> dict[str, float]:
-        """Effective sample size of the first answer: the one that the page speaks of."""
+    def weighted(self) -> Estimates | Evaluations | Diagnosis | MarginsDiagnosis:
+        """The first answer: its weights are those that the page speaks of."""
         for answer in (self.estimates, self.evaluations):
             if isinstance(answer, Estimates | Evaluations):
-                return {"effective": answer.effective_sample_size}
-        return {}
+                return answer
+        return self.diagnosis
+
+    @property
+    def weights_facts(self) -> dict[str, Any]:
+        """How many rows carry these weights."""
+        found = self.weighted
+        return {"effective": found.effective_sample_size, "caution": found.caution}
 
     @property
     def outcome(self) -> str | None:
@@ -155,6 +160,8 @@ def build(
         "promise": None if found.intervals is None else intervals_of(found.intervals),
         "command": command,
         "date": date,
+        "assumption": (found.comparison or found.intervals or found.weighted).assumption,
+        **found.weights_facts,
     }
     numbers = {
         **{key: facts[key] for key in ("title", "command", "date")},
@@ -171,11 +178,6 @@ def build(
     if isinstance(diagnosis, MarginsDiagnosis):
         return margins_page(diagnosis, numbers=numbers, **facts)
     diagnosis, w = with_printable_names(diagnosis), diagnosis.weights
-    if found.effective:  # the page speaks of the answer's effective sample size alone
-        reason = re.sub(
-            r"; after weighting, the effective sample size is [^.]*", "", diagnosis.reason
-        )
-        diagnosis = replace(diagnosis, reason=reason)
     return render(
         "rows.html",
         numbers={**numbers, **shift_numbers(diagnosis)},
@@ -183,7 +185,8 @@ def build(
         ecdfs=pictures.distribution_functions(diagnosis),
         histogram=None if w is None else pictures.weight_histogram(w),
         map=pictures.overlap_map(diagnosis),
-        **{**shift_facts(diagnosis), **found.effective, **facts},
+        **shift_facts(diagnosis),
+        **facts,
     )
 
 

@@ -68,8 +68,7 @@ def _plain(answer: Evaluations) -> str:
     also = f" Also expected there: {', '.join(values)}." if several else ""
     return (
         f"Model: {model}. On your data: on the labelled rows as they are; expected on the target: "
-        "what it would be there, if rows that are alike in the columns used here have the same "
-        f"outcome in both.{also}"
+        f"what it would be there.{also}"
     )
 
 
@@ -224,9 +223,7 @@ def answer_of(answer: Estimates | NoOverlapError, *, draw: bool = True) -> Estim
     return EstimateSection(
         answer.sentence,
         f"{answer.what.capitalize()} of {names} in the population of the target. The interval "
-        f"holds the true number in {100 * answer.confidence:g}% of such studies, if rows that are "
-        "alike in the columns used here have the same outcome whether they are in the sample or "
-        "not.",
+        f"holds the true number in {100 * answer.confidence:g}% of such studies.",
         f"By covshift.estimate ({METHOD_WORDS[answer.method]}), {answer.n_train:,} training rows, "
         f"effective sample size {answer.effective_sample_size:,.0f} after weighting.",
         table,
@@ -390,8 +387,7 @@ def intervals_of(answer: Intervals | Sets) -> Promise:
     by_group = (_groups(expected),) if expected.groups else ()
     return Promise(
         _headline(answer.coverage, what, expected),
-        f"So many of the {what} hold the outcome, on average over the target, if rows that are "
-        "alike in the columns used here have the same outcome in both samples.",
+        f"So many of the {what} hold the outcome, on average over the target.",
         f"By covshift.conformal, for {len(answer):,} rows. To estimate the coverage, every "
         "calibration row is a new row to all others, and the share that is covered is carried to "
         "the target.",

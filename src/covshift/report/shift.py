@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ..data.row_weights import kish
 from ..diagnostics import Diagnosis, MarginsDiagnosis, PublishedNumber
 from ..diagnostics.summary import Mean
 from ..diagnostics.verdict import Verdict
-from ..numerics.array import Real
 from ..show.table import Cell, Column, Table, number
 from ..show.words import as_date, printable, readable, signed
 from . import pictures
@@ -17,8 +15,9 @@ from .render import render
 
 PLAIN: dict[Verdict, str] = {
     "no shift": "The sample looks like the target: there is nothing to correct.",
-    "correctable": "The sample differs from the target, and weights can make up for it: rows of a "
-    "kind that is too rare in the sample count more, the others less.",
+    "moderate": "The sample differs from the target, and has rows of every kind that the target "
+    "has. Weights can make the columns agree: rows of a kind that is too rare in the sample count "
+    "more, the others less.",
     "strong": "The sample differs so much from the target that corrected numbers rest on few rows. "
     "Use them with care.",
     "no overlap": "Part of the target is unlike anything in the sample. Nothing that is computed "
@@ -48,7 +47,6 @@ def shift_facts(diagnosis: Diagnosis, most: int | None = None) -> dict[str, Any]
         "d": diagnosis,
         "verdict_words": PLAIN[diagnosis.verdict],
         "weights_name": None if weights is None else diagnosis.weighter,
-        "effective": None if weights is None else kish(weights),
         "worst_gap": diagnosis.summary.uncovered,
         "means": means_table(diagnosis, most),
         "features": _features(diagnosis),
@@ -71,14 +69,12 @@ def shift_numbers(diagnosis: Diagnosis, most: int | None = None) -> dict[str, An
 
 def weights_numbers(diagnosis: Diagnosis | MarginsDiagnosis) -> dict[str, Any] | None:
     """How unequal the weights are; the largest in units of their mean."""
-    w: Real | None = diagnosis.weights
-    if w is None:
+    if diagnosis.weights is None:
         return None
-    largest = float(w.max() / w.mean())
     return {
         "by": diagnosis.weighter,
-        "effective_sample_size": kish(w),
-        "largest_weight": largest,
+        "effective_sample_size": diagnosis.effective_sample_size,
+        "largest_weight": diagnosis.largest_weight,
     }
 
 

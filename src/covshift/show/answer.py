@@ -8,10 +8,32 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from .notes import Note, plain
 from .table import Table, card, paragraph, wrapped
 
-ASSUMPTION = (
-    "Assumes that, given these columns, the outcome behaves the same in both groups. This cannot "
-    "be checked without outcomes from the target."
+_ASSUMED = (
+    "that, given these columns, the outcome behaves the same in both groups. This cannot be "
+    "checked without outcomes from the target."
 )
+ASSUMPTION = f"Assumes {_ASSUMED}"
+OF_CORRECTIONS = f"Any correction assumes {_ASSUMED}"
+"""What stands under an answer that corrects nothing yet, such as a diagnosis or weights."""
+
+_FEW, _LARGE = 0.1, 50.0  # effective rows, as a share of the rows; a weight, in units of the mean
+
+
+def few_rows(effective: float | None, rows: int, largest: float | None = None) -> str:
+    """Say that few of the rows carry their weights; nothing where many do.
+
+    >>> few_rows(12.3, 500)
+    'Few rows carry the weights: effective sample size 12 of 500 rows (2.5%).'
+    >>> few_rows(250.0, 500, largest=4.0)
+    ''
+    """
+    if effective is None or (effective >= _FEW * rows and (largest or 0.0) <= _LARGE):
+        return ""
+    heavy = "" if largest is None else f", largest weight {largest:,.0f} times the mean"
+    return (
+        f"Few rows carry the weights: effective sample size {effective:,.0f} of {rows:,} rows "
+        f"({100 * effective / rows:.2g}%){heavy}."
+    )
 
 
 class Answer:
@@ -39,6 +61,11 @@ class Answer:
         raise NotImplementedError
 
     @property
+    def caution(self) -> str:
+        """That few rows carry the weights, which is to be read first; empty where many do."""
+        return ""
+
+    @property
     def assumption(self) -> str:
         """What the answer rests on, and the data cannot show; empty where there is nothing."""
         return ""
@@ -58,17 +85,18 @@ class Answer:
 
     def __str__(self) -> str:
         parts = [
-            [self.sentence, *wrapped(self._below())],
+            [self.sentence, *wrapped(_lines(self.caution)), *wrapped(self._below())],
             *([str(part)] if isinstance(part, Table) else wrapped(part) for part in self._parts()),
             wrapped(f"Note: {note}" for note in self.notes),
-            wrapped([self.assumption] if self.assumption else []),
+            wrapped(_lines(self.assumption)),
         ]
         return "\n\n".join("\n".join(lines) for lines in parts if lines)
 
     def _repr_html_(self) -> str:
         parts = (part if isinstance(part, Table) else paragraph(part) for part in self._parts())
-        below = paragraph([self.assumption] if self.assumption else [])
-        return card(self.sentence, paragraph(self._below()), *parts, below, notes=self.notes)
+        first = paragraph([*_lines(self.caution), *self._below()])
+        below = paragraph(_lines(self.assumption))
+        return card(self.sentence, first, *parts, below, notes=self.notes)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.sentence}>"
@@ -82,6 +110,7 @@ class Answer:
         found: dict[str, Any] = plain(
             {
                 "sentence": self.sentence,
+                **({"caution": self.caution} if self.caution else {}),
                 **({"assumption": self.assumption} if self.assumption else {}),
                 **self.facts,
                 **data,
@@ -97,3 +126,7 @@ class Answer:
     def plot(self) -> Any:
         """Draw the answer, where there is a picture of it; needs matplotlib."""
         raise NotImplementedError(f"There is no picture of {type(self).__name__}.")
+
+
+def _lines(text: str) -> list[str]:
+    return [text] if text else []

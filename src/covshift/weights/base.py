@@ -350,7 +350,7 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
             error = NoOverlapError if apart else InputError
             raise error(
                 f"{type(self).__name__} found no usable weights: they are zero, negative or not "
-                f"finite. Check that X and X_target overlap.{found}"
+                f"finite. Check that training and target rows overlap.{found}"
             )
         self._scale = 1 / mean
         self._most, self._n_rows = design.most, len(X)
@@ -444,7 +444,7 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
             warnings.warn(
                 f"The weights of {type(self).__name__} rest on few rows: the effective sample size "
                 f"is {self.effective_sample_size_:.1f} of {N:.6g}. Estimates will be noisy; check "
-                "the overlap of X and X_target, or use a stronger penalty.",
+                "the overlap of training and target rows.",
                 FewRowsWarning,
                 stacklevel=4,
             )

@@ -566,6 +566,6 @@ def no_overlap(
             f"square, sampling noise is {noise:.3g}, and weaker penalties do not close the gap"
         )
     return (
-        "No weights make X look like X_target: parts of the target have no training rows, "
+        "No weights make the training rows look like the target: parts of it have no such rows, "
         f"there is no overlap. Found: {'; '.join(reasons)}."
     )
