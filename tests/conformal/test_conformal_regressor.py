@@ -519,3 +519,17 @@ def test_infinite_intervals_say_so():
     assert found.to_dict()["mean_width"] is None
     assert found.covers(y_T[:4]).all()
     assert not model.predict_interval(T[:4], coverage=8 / 9).infinite.any()
+
+
+def test_intervals_of_positive_outcomes_say_where_they_reach_below_zero():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 1))
+    y = np.exp(X[:, 0] + rng.normal(size=200))
+    model = ConformalRegressor(LinearRegression(), random_state=0)
+    for outcomes, told in ((y, True), (y - 1.0, False), (y + 100.0, False)):
+        found = model.fit(X, outcomes, X_target=X + 0.1).predict_interval(X)
+        notes = [note.text for note in found.notes if note.kind == "below zero"]
+        assert bool(notes) == told
+        if told:
+            share = (found.lower < 0).mean()
+            assert notes[0].startswith(f"{share:.1%} of the intervals reach below zero")
