@@ -228,9 +228,11 @@ def test_bounds_average_over_features():
 def test_columns_that_are_left_out_are_named():
     frame = pd.DataFrame({"a": np.arange(20.0), "b": 1.0, "c": np.arange(20.0) % 3})
     for model in (VSVR(kernel=Kernel("rbf", width=1.0), reg=1.0), VBoostRegressor(**TREES)):
-        with pytest.warns(ConstantColumnWarning, match="Columns 'b' are constant in X and"):
+        with pytest.warns(ConstantColumnWarning, match="Columns 'b' are constant in training and"):
             model.fit(frame, frame.a)
-        with pytest.warns(ConstantColumnWarning, match=r"Columns \[1\] are constant in X and"):
+        with pytest.warns(
+            ConstantColumnWarning, match=r"Columns \[1\] are constant in training and"
+        ):
             model.fit(frame.to_numpy(), frame.a)
 
 

@@ -34,7 +34,7 @@ def test_logistic_odds_have_the_error_of_weightit(people):
     X = people[["age", "educ", "married", "nodegree", "re74", "re75"]].astype(float)
     X["black"], X["hispan"] = people.race == "black", people.race == "hispan"
     units = ((X - X.mean()) / X.std()).to_numpy(dtype=float)
-    fitted = LogisticRegression(C=np.inf, max_iter=10_000, tol=1e-12).fit(units, got)
+    fitted = LogisticRegression(C=1e12, max_iter=10_000, tol=1e-12).fit(units, got)
     odds = np.exp(fitted.decision_function(units[~got]))
     f = np.column_stack([np.ones(len(units)), units])
     beta = np.append(fitted.intercept_, fitted.coef_)

@@ -360,7 +360,7 @@ def test_unknown_options_are_refused(options):
 @pytest.mark.parametrize("views", ["additive", "sliced", "multiplicative"])
 def test_disjoint_samples_are_an_error(views):
     X, T = normal(200, 200, 2)
-    with pytest.raises(NoOverlapError, match="no training rows"):
+    with pytest.raises(NoOverlapError, match="there is no overlap"):
         CDFWeights(views, random_state=0).fit(X, X_target=T + 20)
 
 
@@ -380,7 +380,7 @@ def test_no_overlap_may_be_allowed():
     X, T = normal(200, 200, 2)
     with pytest.warns(WeightWarning) as caught:
         found = CDFWeights(allow_no_overlap=True).fit(X, X_target=T + 3)
-    assert any("no training rows" in str(warning.message) for warning in caught)
+    assert any("there is no overlap" in str(warning.message) for warning in caught)
     assert not found.overlap_
     assert found.weights_.mean() == pytest.approx(1.0)
     assert (found.weights_ @ X / 200 > 0.7).all()  # as near as it can be: the target is at 3
@@ -389,7 +389,7 @@ def test_no_overlap_may_be_allowed():
 def test_no_overlap_is_proven_without_a_weak_penalty():
     rng = np.random.default_rng(0)
     X, T = rng.uniform(size=(20_000, 2)), rng.uniform(size=(20_000, 2)) * [2, 1]
-    with pytest.warns(WeightWarning, match="no training rows"):
+    with pytest.warns(WeightWarning, match="there is no overlap"):
         found = CDFWeights(allow_no_overlap=True).fit(X, X_target=T)
     assert found.reg_ > 1
     assert found.weights_[X[:, 0] > 0.95].mean() > 3  # what is left out piles up at the edge

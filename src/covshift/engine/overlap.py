@@ -124,7 +124,6 @@ def _restricted(more: str) -> tuple[str, str]:
 
 def _refusal(gaps: list[Uncovered], sample: Samples) -> NoOverlapError:
     """Say what is not covered, and what to do: a column that splits the samples can be left out."""
-    gaps = _distinct(gaps, sample.T)
     outside = np.zeros(len(sample.T), dtype=bool)
     by_feature: dict[str, Flags] = {}
     for gap in gaps:
@@ -134,7 +133,8 @@ def _refusal(gaps: list[Uncovered], sample: Samples) -> NoOverlapError:
         outside |= rows
     left = float(sample.share[~outside].sum())
     split = [name for name, rows in by_feature.items() if sample.share[rows].sum() >= _SPLIT]
-    text = f"The training rows do not cover the target. {in_words(gaps, sample)}. {_NOTHING}"
+    told = in_words(_distinct(gaps, sample.T), sample)
+    text = f"The training rows do not cover the target. {told}. {_NOTHING}"
     ways = [_restricted(f"({left:.0%} of the target)")] if left > 0 else []
     if split:
         columns = ", ".join(repr(printable(name)) for name in split)
