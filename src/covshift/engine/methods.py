@@ -20,7 +20,7 @@ with D the difference of the two estimates and v the variance that it has if h i
 the estimate is the flat one plus a D: flat where the two agree within noise, and the full one where
 they do not, so that it is still right if either part is. Its error is that of the full one, and
 besides what it leaves out, (1 - a) D: a bias of h below the noise is in no influence value, and
-where an outcome is rare the noise hides much (results/answers.md tells how often the intervals
+where an outcome is rare the noise hides much (results/answers_intervals.md: how often intervals
 cover). As for the errors of a regression (HC1), variances are multiplied by n / (n - p - 1), n the
 effective number of rows and p that of features (at most by two): both h and w were fitted to these
 rows. One a serves all that is asked of an outcome, with v and D^2 summed

@@ -8,7 +8,7 @@ does: it is still right in large samples if either part is. Errors are those of 
 form, and besides, as far as the estimate leans, that of the model, a jackknife over the folds:
 where few labelled rows are positive, their residuals hardly tell it. For classes the variance of
 the form goes a third of the way from flat to full weights, and for numbers, whose squared errors
-have long tails, two thirds (benchmarks/results/evaluations.md and answers.md tell how often the
+have long tails, two thirds (benchmarks/results/evaluations.md, answers_intervals.md: how often the
 intervals cover). One share serves all metrics of classes, so that they agree with one another: v
 and r^2 are summed over the residuals, their product with the prediction, and with the score. With
 groups it is the largest of those of all rows and of each group. Weights of the user's choice, and
