@@ -334,6 +334,7 @@ def test_the_report_is_one_html_file(files):
     assert "Wrote the report" in result.out
 
 
+@pytest.mark.thorough
 def test_the_report_shows_the_weights_that_the_comparison_recommends(files, monkeypatch):
     pytest.importorskip("matplotlib")
     pytest.importorskip("jinja2")

@@ -267,6 +267,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.part(20)
 @pytest.mark.parametrize("case", list(BROKEN))
 def test_a_broken_file_is_named_with_what_to_do(tmp_path, target, case):
     content, message = BROKEN[case]

@@ -108,6 +108,7 @@ def test_fit_holds_rows_out_and_says_what_to_expect(files):
     assert "NEW.csv -o predictions.csv" in plain
 
 
+@pytest.mark.thorough
 def test_fit_tells_the_calibration_in_json(files):
     data = json.loads((files / "b-calibrated.out").read_text())
     model = load(files / "b-calibrated").estimator
@@ -310,7 +311,7 @@ def test_rows_beyond_the_training_rows_have_infinite_intervals_and_a_note(files,
 # predict --calibration
 
 
-@pytest.mark.part(4)
+@pytest.mark.part(20)
 @pytest.mark.parametrize(
     ("short", "label", "option", "kind"),
     [("s", "spend", "--interval", ConformalRegressor), ("b", "buys", "--set", ConformalClassifier)],

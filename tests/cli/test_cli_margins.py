@@ -449,7 +449,7 @@ def test_a_fit_tells_of_columns_and_levels_that_one_side_lacks(files):
     assert "no features of" in covshift(*ask, "-o", files / "other").err
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(20)
 @pytest.mark.parametrize("method", ["cdf", "entropy", "raking"])
 @pytest.mark.parametrize("target", ["margins.json", "target.csv"])
 def test_limits_bound_the_weights_and_say_what_that_costs(files, method, target):

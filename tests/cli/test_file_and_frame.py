@@ -64,6 +64,7 @@ def answer(*args: str) -> dict:
     return json.loads(result.out)
 
 
+@pytest.mark.part(20)
 @pytest.mark.parametrize("by", [None, *GROUPS])
 def test_estimate(files, by):
     more = [] if by is None else ["--by", by]
@@ -100,6 +101,7 @@ def by_letters():
     return [row.value for row in found.estimates]
 
 
+@pytest.mark.part(20)
 @pytest.mark.parametrize("kind", [str, "category", int, bool])
 def test_a_group_of_any_type_gives_one_number(by_letters, kind):
     """And is a feature once: not as a number and as a group."""
@@ -112,6 +114,7 @@ def test_a_group_of_any_type_gives_one_number(by_letters, kind):
     assert [row.value for row in found.estimates] == by_letters
 
 
+@pytest.mark.part(20)
 @pytest.mark.parametrize("by", [None, "urban", pytest.param("region", marks=pytest.mark.thorough)])
 def test_evaluate(files, by):
     more = [] if by is None else ["--by", by]
@@ -132,6 +135,7 @@ def test_diagnose(files):
     assert said == json.loads(json.dumps(diagnose(SURVEY[FEATURES], TARGET[FEATURES]).to_dict()))
 
 
+@pytest.mark.part(20)
 @pytest.mark.parametrize("method", ["cdf", "entropy"])
 def test_weigh(files, method):
     written = files[2] / f"{method}.csv"
@@ -263,6 +267,7 @@ def test_frames_without_a_common_column_are_refused(answer):
         answer(CODED[["x", "y"]], CODED_TARGET[["z"]])
 
 
+@pytest.mark.part(20)
 @pytest.mark.parametrize(("number", "missing"), [(9, False), (-9, False), (99, False), (999, True)])
 def test_one_row_of_9_or_99_may_be_a_count_and_several_are_missing(tmp_path, number, missing):
     rng = np.random.default_rng(0)
@@ -286,6 +291,7 @@ def test_one_row_of_9_or_99_may_be_a_count_and_several_are_missing(tmp_path, num
 DATES = {"19-Sep-03": "17-Nov-04", "1.2.2026": "15.11.2026", "10:30": "9:15"}
 
 
+@pytest.mark.part(20)
 @pytest.mark.parametrize("one", DATES)
 def test_dates_that_are_not_iso_are_read_alike_in_files_and_frames(tmp_path, one):
     rng = np.random.default_rng(1)
@@ -318,6 +324,7 @@ UNDONE = {
 }
 
 
+@pytest.mark.part(20)
 @pytest.mark.parametrize("name", UNDONE)
 def test_a_note_says_what_undoes_the_decision_and_it_does(name):
     names = ["x", name]
@@ -352,6 +359,7 @@ def test_text_of_which_no_level_has_enough_rows_offers_nothing():
     assert "Left out 'name': each of its values has too few rows to be a category." in said
 
 
+@pytest.mark.thorough
 def test_kinds_of_a_target_are_those_of_every_answer():
     names = ["x", "rownames", "y"]
     train, target = CODED[names], Target(CODED_TARGET[names[:2]], kinds={"rownames": "number"})

@@ -92,7 +92,7 @@ def test_the_spread_of_two_parts_is_that_of_the_whole(cut, unit):
 # The same fit
 
 
-@pytest.mark.part(4)
+@pytest.mark.part(20)
 @pytest.mark.parametrize(
     "parameters",
     [

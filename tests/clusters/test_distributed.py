@@ -52,7 +52,7 @@ def test_machines_do_not_depend_on_the_partitions(correction, chunks):
     assert two.target_coverage_ == pytest.approx(one.target_coverage_)
 
 
-@pytest.mark.part(5)
+@pytest.mark.part(20)
 @pytest.mark.parametrize("chunks", PARTITIONS.values(), ids=PARTITIONS)
 @pytest.mark.parametrize("views", ["additive", Sliced(n_directions=4)], ids=str)
 @pytest.mark.parametrize("reg", [None, 0.3])

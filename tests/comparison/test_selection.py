@@ -154,6 +154,7 @@ def test_every_contender_gets_the_whole_target():
     assert set(lengths) == {len(T)} == {len(X)}
 
 
+@pytest.mark.thorough
 def test_the_baseline_is_found_or_asked_for():
     found = compare(
         X[:100], y[:100], T, estimators={"v": VSVC("additive")}, weighter="gaussian-ratio"

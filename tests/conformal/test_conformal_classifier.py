@@ -181,7 +181,7 @@ def test_class_shares_that_a_model_learns_cost_no_coverage(method):
     assert np.mean(covered) > 0.8 - 3 * error
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(20)
 @pytest.mark.parametrize("probability", ["clip", "qp"])
 def test_jackknife_plus_of_a_machine_takes_one_fit_where_it_has_a_closed_form(probability):
     two = np.where(y[:20] == "a", "a", "b")

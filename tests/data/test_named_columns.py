@@ -252,6 +252,7 @@ def test_diagnose_takes_columns_of_weights():
     assert named.to_dict() == given.to_dict()
 
 
+@pytest.mark.part(20)
 @pytest.mark.parametrize("features", [FEATURES, ["age"]])
 @pytest.mark.parametrize("make", KINDS.values(), ids=KINDS)
 def test_compare_takes_columns_and_its_model_rows_that_have_them(make, features):

@@ -80,6 +80,7 @@ def test_margins_of_repeated_rows_count_them(samples):
     assert found.size == seen.sum()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("scale", [1000.0, pytest.param(1e-3, marks=pytest.mark.thorough)])
 def test_the_scale_of_weights_says_nothing(scale, samples):
     X, T, y, _, _ = samples

@@ -173,6 +173,7 @@ def test_diagnose_has_a_line_per_feature_and_gaps_among_them():
     assert not [name for name in names if "=" in name]
 
 
+@pytest.mark.part(20)
 @pytest.mark.parametrize("what", ["mean", "proportion"])
 def test_estimate_of_all_kinds(what):
     X, T, y = whole()
@@ -214,7 +215,7 @@ COMMANDS = {
 }  # fmt: skip
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(20)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_commands_answer_at_once(command, files, monkeypatch, capsys):
     monkeypatch.chdir(files)

@@ -94,7 +94,7 @@ def test_other_libraries_give_the_same(name):
     np.testing.assert_allclose(values(found, polars.from_pandas(T)), expected, atol=1e-10)
 
 
-@pytest.mark.part(5)
+@pytest.mark.part(20)
 @pytest.mark.parametrize("correction", ["additive", "blended", "pairwise"])
 @pytest.mark.parametrize(
     "estimator",

@@ -77,7 +77,7 @@ def check_three(fit):
     assert np.abs(weighted - fit(X, None)).max() > 1e-6
 
 
-@pytest.mark.part(5)
+@pytest.mark.part(20)
 @pytest.mark.parametrize("name", sorted(INNER))
 @pytest.mark.parametrize("weighter", [None, "entropy"])
 def test_the_wrapper_hands_the_weighted_target_to_what_it_wraps(name, weighter):
@@ -132,7 +132,7 @@ CONTENDERS["searched wrapper"] = GridSearchCV(
 )
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(20)
 @pytest.mark.parametrize("name", sorted(CONTENDERS))
 def test_compare_hands_the_weighted_target_to_every_contender(name):
     """The judge's weights are for one and the same target, so that only the contender differs."""

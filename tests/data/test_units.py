@@ -216,7 +216,7 @@ def same(name, f, g):
     np.testing.assert_allclose(answer(f, g), _known[name], **CLOSE)
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(20)
 @pytest.mark.parametrize("name", QUICK)
 def test_the_unit_of_the_features_does_not_matter(name):
     same(name, QUICK[name], 1.0)

@@ -140,6 +140,7 @@ FALSE_ALARMS = {  # training rows, target rows, alarms among 200 pairs of sample
 }
 
 
+@pytest.mark.part(20)
 @pytest.mark.parametrize("name", FALSE_ALARMS)
 def test_false_alarms_are_rare(name):
     train, target, most = FALSE_ALARMS[name]

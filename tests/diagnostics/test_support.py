@@ -45,7 +45,7 @@ def test_a_value_lacks_with_the_chance_that_all_its_rows_are_target_rows():
     assert chance(k, N, M) == pytest.approx(np.mean(lacking))
 
 
-@pytest.mark.part(14)
+@pytest.mark.part(20)
 @pytest.mark.parametrize("draw", list(DRAWS))
 @pytest.mark.parametrize("n", [5, 50])
 @pytest.mark.parametrize(

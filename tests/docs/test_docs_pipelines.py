@@ -7,6 +7,7 @@ import sklearn
 from pages import check_page
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "page",
     [

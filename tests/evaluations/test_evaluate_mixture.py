@@ -216,6 +216,7 @@ def test_a_fold_that_has_one_class_alone_is_no_hindrance(ask, positives):
     assert values(found)["brier"] == pytest.approx(values(found, "weights")["brier"], abs=0.1)
 
 
+@pytest.mark.thorough
 def test_trees_of_many_rows_learn_of_a_class_of_one_row():
     """Above 10,000 rows scikit-learn holds some out, class by class."""
     rng = np.random.default_rng(0)

@@ -337,6 +337,7 @@ def test_columns_of_scores_have_a_spread_of_one_whatever_their_size():
         assert scored.columns()[0].std() == pytest.approx(1.0)
 
 
+@pytest.mark.thorough
 def test_a_strong_shift_is_a_warning():
     """Far from the labelled rows the models extrapolate, and no interval counts that."""
     rng = np.random.default_rng(0)

@@ -88,7 +88,7 @@ def assert_whole_at_every_write(name, inputs, *more):
     return len(seen)
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(20)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_kill_at_any_write_leaves_no_half_file(name, inputs, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

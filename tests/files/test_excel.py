@@ -195,6 +195,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.part(20)
 @pytest.mark.parametrize("change", BROKEN.values(), ids=BROKEN)
 @pytest.mark.parametrize("before", [0, 150])  # beyond the rows by which the header is found
 def test_a_broken_sheet_is_an_input_error(workbook, change, before):

@@ -21,8 +21,8 @@ from matrix.exceptions import EXCEPTIONS, UNTRIED, expectation
 from matrix.inputs import INPUTS
 from matrix.problem import SLOTS, Refuses, failure
 
-PART, SLOW_PART = 12, 90  # of the answers, one in so many is tried in every run
-SLOW_REFUSALS = 4  # of what a slow entry point refuses, one in so many
+PART, SLOW_PART = 24, 180  # of the answers, one in so many is tried in every run
+SLOW_REFUSALS = 10  # of what a slow entry point refuses, one in so many
 
 
 def cells(entry, slot, *, whole):

@@ -185,7 +185,7 @@ TUNED = {
 }
 
 
-@pytest.mark.part(4)
+@pytest.mark.part(20)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", TUNED)
 def test_on_cells_a_tuned_classifier_is_near_the_truth(name):

@@ -90,6 +90,7 @@ def test_errors_of_two_hundred_rows_are_the_spread_of_the_means(weighter, kind):
     assert found == pytest.approx(means.std(ddof=1), rel=0.2)
 
 
+@pytest.mark.part(20)
 @pytest.mark.parametrize(
     ("weighter", "expected"),
     [

@@ -260,7 +260,7 @@ def test_a_loaded_weighter_is_the_one_that_was_fitted(name, frames, tmp_path):
             again.predict_weights(pd.DataFrame(NEW, columns=list("abc")))
 
 
-@pytest.mark.part(6)
+@pytest.mark.part(20)
 @pytest.mark.parametrize("frames", [False, True], ids=["arrays", "frames"])
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_loaded_function_is_the_one_that_was_fitted(name, frames, tmp_path):

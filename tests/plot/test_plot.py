@@ -54,7 +54,7 @@ def drawings(X, T, ax=None):
     yield ReliabilityDisplay.from_predictions(X[:, 0] > 0, w / 2, w, name="$p_{", ax=ax)
 
 
-@pytest.mark.part(4)
+@pytest.mark.part(20)
 @pytest.mark.parametrize("kind", ["png", "svg", "pdf"])
 def test_names_that_look_like_formulas_can_be_saved(samples, kind):
     for display in drawings(*samples):

@@ -196,6 +196,7 @@ def test_the_verdict_comes_first_and_the_numbers_are_there():
     assert "2026-11-15" in words
 
 
+@pytest.mark.thorough
 def test_given_weights_are_used(samples, estimates):
     X, T = samples[0][:, :1], samples[1][:, :1]
     w = np.linspace(1, 3, 80)

@@ -77,6 +77,7 @@ def test_given_weights_make_the_corrected_numbers():
     assert "corrected: with EntropyBalancing." in known
 
 
+@pytest.mark.thorough
 def test_hostile_names_stay_text():
     columns = [name for name in HOSTILE if name != "\ud800"]
     frame = pd.DataFrame(dict.fromkeys(columns, FRAME.sex))

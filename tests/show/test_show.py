@@ -66,6 +66,7 @@ def test_the_assumption_stands_under_every_answer(answers):
         assert answer.caution == ""
 
 
+@pytest.mark.thorough
 def test_the_assumption_stands_in_every_report(answers):
     pytest.importorskip("jinja2")
     pytest.importorskip("matplotlib")

@@ -443,7 +443,7 @@ def test_weights_survive_pickling():
 # Contract and scale
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(20)
 @pytest.mark.parametrize(
     "options",
     [

@@ -85,13 +85,13 @@ def nmse(w, truth):
 # Contracts
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(20)
 @pytest.mark.parametrize("weighter", CLASSICAL, ids=named)
 def test_the_contract_holds(weighter):
     check_weighter(weighter)
 
 
-@pytest.mark.part(9)
+@pytest.mark.part(20)
 @pytest.mark.parametrize("weighter", CROSS_FITTED, ids=named)
 def test_the_contract_holds_with_cross_fitting(weighter):
     check_weighter(weighter, predicts_training_rows=False)

@@ -352,7 +352,7 @@ def test_a_cell_of_nobody_weighs_nothing():
 # All that take margins
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(20)
 @pytest.mark.parametrize("weighter", [Raking(), Raking((0.2, 5)), PostStratification()], ids=str)
 def test_the_contract_of_weighters_holds_for_rows(weighter):
     check_weighter(weighter)
