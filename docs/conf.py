@@ -36,6 +36,8 @@ autodoc_default_options = {
     "exclude-members": "set_fit_request, set_partial_fit_request, set_predict_request, "
     "set_score_request, set_split_request",
 }
+# Attributes that several answers have are no reference to one of them.
+suppress_warnings = ["ref.python"]
 napoleon_google_docstring = False
 napoleon_use_ivar = True
 napoleon_use_param = False  # types are words, not links
