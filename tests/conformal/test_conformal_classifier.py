@@ -286,6 +286,23 @@ def test_a_class_that_trained_no_model_is_scored_as_impossible():
     assert model.predict_proba(T).shape == (240, 3)
 
 
+@pytest.mark.parametrize("method", ["cv+", "jackknife+"])
+def test_the_only_row_of_a_second_class_is_scored_as_impossible(method):
+    """A model without it has one class to learn from, which scikit-learn refuses."""
+    rows, z = X[:25], np.where(np.arange(25) == 7, "yes", "no")
+    options = {"method": method, "n_folds": 3, "weighter": None, "random_state": 0}
+    model = ConformalClassifier(LEARNER, **options).fit(rows, z)
+    assert model.scores_[7] == 1.0
+    assert (model.scores_[np.arange(25) != 7] < 1).all()
+    assert model.predict_set(T).member[:, 0].mean() > 0.8  # "no", as nearly everywhere
+
+
+def test_rows_that_train_need_two_classes():
+    rows, z = X[:2], np.array(["yes", "no"])
+    with pytest.raises(InputError, match=r"The rows that train have one class alone, '(yes|no)'"):
+        ConformalClassifier(LEARNER, weighter=None, random_state=0).fit(rows, z)
+
+
 @pytest.mark.parametrize(
     "estimator", [VSVC("additive"), Reweighted(LEARNER, weighter="gaussian-ratio")]
 )

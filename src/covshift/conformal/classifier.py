@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
+from sklearn.dummy import DummyClassifier
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
@@ -17,7 +18,7 @@ from ..exceptions import InputError, InputTypeError
 from ..numerics.array import Real
 from .bands import FitOptions, closed_form, columns, plus_sets
 from .base import METHODS, Conformal
-from .data import LabelledRows
+from .data import LabelledRows, several
 from .result import Sets
 
 # Scores of classes: how unusual each class would be, from the probabilities of a classifier.
@@ -240,7 +241,7 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
                 raise InputError(f"y has classes that the estimator does not know: {shown}.")
             self.classes_ = self.estimator.classes_
         elif len(self.classes_) < 2:
-            raise InputError(f"y has one class alone, {self.classes_[0]!r}: two are needed.")
+            raise InputError(f"y has one class alone, {str(self.classes_[0])!r}: two are needed.")
         return np.asarray(values)
 
     def _probabilities(self, model: Any, X: Any) -> Real:
@@ -256,9 +257,16 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
                 "has, or wrap it in sklearn.calibration.CalibratedClassifierCV."
             )
         options = FitOptions(rows.target, rows.target_weight)
+        if not several(rows.y):  # the only row of the other class is left out
+            return DummyClassifier(strategy="prior").fit(np.zeros((len(rows), 1)), rows.y)
         return options.fit(self.estimator, rows.X, rows.y, rows.design)
 
     def _fit_model(self, rows: LabelledRows) -> None:
+        if not several(rows.y):
+            raise InputError(
+                f"The rows that train have one class alone, {str(rows.y[0])!r}: pass more rows of "
+                "other classes, or a smaller calibration_size."
+            )
         self.estimator_ = self._fitted(rows)
 
     def _closed_form(self, rows: LabelledRows) -> Any:

@@ -150,7 +150,7 @@ def split_rows(
     held = max(1, min(len(y) - 1, round(share * len(y))))
     for _ in range(_DRAWS):
         order = rng.permutation(len(y))
-        if not classes or _several(y[order[held:]]):
+        if not classes or several(y[order[held:]]):
             break
     return np.sort(order[held:]), np.sort(order[:held])
 
@@ -161,10 +161,11 @@ def deal_folds(y: NDArray[Any], n_folds: int, random_state: Any, *, classes: boo
     fold = np.empty(len(y), dtype=np.intp)
     for _ in range(_DRAWS):
         fold[rng.permutation(len(y))] = np.arange(len(y)) % min(n_folds, len(y))
-        if not classes or all(_several(y[fold != k]) for k in range(int(fold.max()) + 1)):
+        if not classes or all(several(y[fold != k]) for k in range(int(fold.max()) + 1)):
             break
     return fold
 
 
-def _several(y: NDArray[Any]) -> bool:
+def several(y: NDArray[Any]) -> bool:
+    """Whether outcomes differ."""
     return bool((y != y[0]).any())
