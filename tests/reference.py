@@ -701,6 +701,23 @@ def plus_set(matrix, fold, scores, weights, own, coverage, u=1):
     return found
 
 
+def set_by_class(matrix, fold, scores, weights, codes, own, coverage, u=1):
+    """As `plus_set`, but that a class is compared with the rows of that class alone.
+
+    Label-conditional (Mondrian) conformal prediction (Vovk, Gammerman and Shafer, 2005); one fold
+    is the split form.
+    """
+    found = []
+    for y in range(len(matrix[0])):
+        mass, total = u * own, own
+        for k, s, w, code in zip(fold, scores, weights, codes, strict=True):
+            if code == y:
+                total += w
+                mass += w if s > matrix[k][y] else u * w if s == matrix[k][y] else 0
+        found.append(total == own or mass > (1 - coverage) * total)
+    return found
+
+
 def adaptive_scores(p, u=1, penalty=0, start=0):
     """Probability up to each class in descending order, of itself the part u; a price by rank."""
     order = sorted(range(len(p)), key=lambda y: -p[y])

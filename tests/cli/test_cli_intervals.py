@@ -340,6 +340,44 @@ def test_rows_of_a_file_calibrate_as_the_library_does(files, short, label, optio
 
 
 @pytest.mark.thorough
+def test_classes_calibrate_with_their_own_rows(files, one_level):
+    more = files / "b-more.csv"
+    done, found = asked(files, "b-plain", "--set", 80, "--calibration", more, "--by-class")
+    model = load(files / "b-plain")
+    X, T = (model.scaled(encoded(model, path)) for path in (more, files / "target.csv"))
+    prefit = ConformalClassifier(model.estimator, by="class", prefit=True, random_state=0)
+    expected = prefit.fit(X, outcomes(more, "buys"), X_target=T).predict_set(T, 0.8)
+    sizes = [text.replace("\\|", "").count("|") + bool(text) for text in found["set"]]
+    assert sizes == expected.member.sum(axis=1).tolist()
+    assert "\n  yes: " in done.err
+    options = ["--calibrate", 0.5, "--by-class", "--json", "-o", files / "b-by-class"]
+    assert fit(files, "b", "buys", *options).code == 0
+    saved = load(files / "b-by-class").estimator
+    assert saved.by == "class"
+    assert saved.expected_coverage(0.9).groups.keys() == {"a|b", "no", "yes"}
+    _, found = asked(files, "b-by-class", "--set", 90)
+    ordinary = load(files / "b-calibrated").predict_set(encoded(model, files / "target.csv"), 0.9)
+    assert [text.replace("\\|", "").count("|") + bool(text) for text in found["set"]] != (
+        ordinary.member.sum(axis=1).tolist()
+    )
+    _, again = asked(files, "b-by-class", "--set", 80, "--calibration", more)  # it stays so
+    assert [text.count("|") for text in again["set"]] != [text.count("|") for text in found["set"]]
+
+
+@pytest.mark.parametrize(
+    ("short", "label", "options", "words"),
+    [
+        ("s", "spend", ["--calibrate", 0.5], "--by-class is for classes, and the label is a"),
+        ("b", "buys", [], "--by-class is for the rows of --calibrate: add --calibrate 0.5"),
+    ],
+)
+def test_fit_by_class_needs_classes_that_calibrate(files, short, label, options, words):
+    done = fit(files, short, label, "--by-class", *options, "-o", files / "none")
+    assert done.code == 2
+    assert words in done.err
+
+
+@pytest.mark.thorough
 def test_calibration_rows_have_weights_and_some_have_no_label(files):
     table = sample(90, 0, 1)
     weights = np.random.default_rng(4).uniform(0.1, 4, size=90).round(2)
@@ -410,6 +448,8 @@ def test_without_calibration_both_ways_are_named(files):
         ("s-calibrated", ["--json"], "--json belongs to --interval or --set"),
         ("s-calibrated", ["--calibration", "x.csv"], "--calibration belongs to --interval"),
         ("s-calibrated", ["--interval", 90, "--weight", "d"], "--weight is for the rows of --cal"),
+        ("b-calibrated", ["--by-class"], "--by-class belongs to --interval or --set"),
+        ("b-calibrated", ["--set", 90, "--by-class"], "--by-class is for --set, with the rows"),
         ("s-calibrated", ["--interval", 90, "--json"], "name a file for the predictions with -o"),
     ],
 )

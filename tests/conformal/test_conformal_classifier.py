@@ -338,6 +338,139 @@ def test_groups_have_thresholds_of_their_own():
         np.testing.assert_array_equal(found.member[there], alone.predict_set(new[there]).member)
 
 
+# by="class"
+
+
+@pytest.mark.parametrize("randomized", [False, True])
+@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize("method", ["split", "cv+"])
+def test_sets_by_class_are_those_of_their_loops(method, score, randomized):
+    some = np.flatnonzero((y != "c") | (np.arange(240) < 40))[:150]  # "c" is rare
+    few, z = X[some], y[some]
+    options = {"method": method, "n_folds": 4, "random_state": 0, "randomized": randomized}
+    weighter = Known(0.8)
+    model = ConformalClassifier(
+        LEARNER, weighter=weighter, by="class", conformity_score=score, **options
+    ).fit(few, z, X_target=T)
+    trains, held = split_rows(z, 0.5, model._seed, classes=True)
+    fold = deal_folds(z, 4, model._seed, classes=True)
+    if method == "split":
+        models, scaler = [clone(LEARNER).fit(few[trains], z[trains])], few[trains]
+        few, z, fold = few[held], z[held], np.zeros(len(held), dtype=int)
+    else:
+        models, scaler = [clone(LEARNER).fit(few[fold != k], z[fold != k]) for k in range(4)], few
+    n, scaler = len(z), StandardScaler().fit(scaler)
+    u = model._random(n, "calibration") if randomized else np.ones(n)
+    v = model._random(8, "threshold") if randomized else np.ones(8)
+    mine = model._random(8, "classes") if randomized else np.ones(8)
+    codes = np.searchsorted(model.classes_, z)
+    scores = [
+        scored(models[fold[i]].predict_proba(few[[i]])[0], score, u[i])[codes[i]] for i in range(n)
+    ]
+    weights, own = (weighter._ratio(scaler.transform(rows)) for rows in (few, T[:8]))
+    sets = model.predict_set(T[:8], coverage=0.7)
+    for j in range(8):
+        matrix = [scored(m.predict_proba(T[[j]])[0], score, mine[j]) for m in models]
+        expected = reference.set_by_class(matrix, fold, scores, weights, codes, own[j], 0.7, v[j])
+        assert sets.member[j].tolist() == expected
+
+
+def rare(n, mean, rng):
+    """Three in a hundred are positive; five where the first column has moved."""
+    X = rng.normal([mean, 0], size=(n, 2))
+    return X, (rng.random(n) < 1 / (1 + np.exp(4.6 - X[:, 0] - 1.2 * X[:, 1]))).astype(int)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("method", ["split", "cv+"])
+def test_rare_positives_have_the_coverage_by_class_and_not_without(method, monkeypatch):
+    monkeypatch.setattr(shift, "StandardScaler", Same)
+    monkeypatch.setattr(shift, "uncovered", lambda *_: ())  # the ratio is known everywhere
+    covered = {None: [], "class": []}
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        X, y = rare(1000, 0.0, rng)
+        T, y_T = rare(2000, 0.6, rng)
+        for by, found in covered.items():
+            model = ConformalClassifier(
+                LEARNER, weighter=Known(0.6), by=by, method=method, n_folds=5, random_state=seed
+            )
+            inside = model.fit(X, y, X_target=T).predict_set(T).covers(y_T)
+            found.append([inside[y_T == k].mean() for k in (0, 1)] + [inside.mean()])
+    plain, by_class = (np.mean(found, axis=0) for found in covered.values())
+    error = np.std(covered["class"], axis=0) / np.sqrt(40)
+    assert plain[2] > 0.88
+    assert plain[1] < 0.3  # in total, and not here
+    assert (by_class > 0.9 - 3 * error).all()
+    assert (by_class < 0.95 + 3 * error).all()
+
+
+def test_a_class_of_few_rows_is_in_every_set_and_a_note_says_so():
+    few = np.concatenate([np.flatnonzero(y != "c")[:100], np.flatnonzero(y == "c")[:8]])
+    model = ConformalClassifier(CURVE, prefit=True, weighter=None, by="class", random_state=0)
+    sets = model.fit(X[few], y[few]).predict_set(T, 0.9)
+    assert sets.member[:, 2].all()
+    assert not sets.member[:, :2].all()
+    (note,) = (note for note in sets.notes if note.kind == "rare classes")
+    assert "coverage of 90%: 'c' (8 calibration rows; 100.0% of the sets)." in note.text
+    enough = np.append(few, np.flatnonzero(y == "c")[8])  # nine are enough: 9 >= 0.9 * 10
+    sets = model.fit(X[enough], y[enough]).predict_set(T, 0.9)
+    assert not sets.member[:, 2].all()
+    assert sets.notes == ()
+    without = model.fit(X[y != "c"], y[y != "c"]).predict_set(T, 0.9)
+    assert without.member[:, 2].all()
+    assert "'c' (0 calibration rows; 100.0% of the sets)" in without.notes[0].text
+
+
+def test_by_class_is_no_column_and_needs_no_rows_of_classes_in_the_target():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, columns=["a", "class"])
+    model = ConformalClassifier(LEARNER, weighter=None, by="class", random_state=0)
+    with pytest.raises(InputError, match="a column 'class' as well: rename the column"):
+        model.fit(frame, y)
+    with pytest.raises(InputError, match="threshold='dr' is not for by='class'"):
+        clone(model).set_params(threshold="dr").fit(X, y)
+    other = frame.rename(columns={"class": "b"})
+    found = model.fit(other, y).predict_set(other)
+    expected = clone(model).fit(X, y).predict_set(X)
+    np.testing.assert_array_equal(found.member, expected.member)
+
+
+def test_design_weights_of_new_rows_are_those_of_the_class():
+    design = np.where(y == "a", 3.0, 1.0)
+    options = {"prefit": True, "weighter": None, "by": "class", "random_state": 0}
+    weighted = ConformalClassifier(CURVE, **options).fit(X, y, sample_weight=design)
+    plain = ConformalClassifier(CURVE, **options).fit(X, y)  # a factor of a class changes nothing
+    found, expected = (model.predict_set(T, 0.8).member for model in (weighted, plain))
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_expected_coverage_by_class_of_the_sample_itself_is_a_share():
+    X, y = rare(600, 0.0, np.random.default_rng(1))
+    model = ConformalClassifier(LEARNER, weighter=None, by="class", random_state=0).fit(X, y)
+    found = model.expected_coverage(0.9).groups
+    assert found.keys() == {"0", "1"}
+    assert 0.7 < found["1"][0] <= 1
+    model.set_params(by=None).fit(X, y)
+    assert model.expected_coverage(0.9, by="class").groups["1"][0] < 0.4
+
+
+@pytest.mark.thorough
+def test_expected_coverage_by_class_shows_what_ordinary_sets_leave_out():
+    rng = np.random.default_rng(1)
+    X, y = rare(600, 0.0, rng)
+    T, _ = rare(600, 0.4, rng)
+    model = ConformalClassifier(LEARNER, weighter="gaussian-ratio", random_state=0)
+    model.fit(X, y, X_target=T)
+    ordinary = model.expected_coverage(0.9, by="class")
+    assert ordinary.value == model.expected_coverage(0.9).value
+    assert ordinary.groups["1"][0] < 0.4
+    assert ordinary.groups["0"][0] > 0.85
+    by_class = model.set_params(by="class").fit(X, y, X_target=T)
+    assert by_class.expected_coverage(0.9).groups["1"][0] > 0.7
+    assert "  1: " in str(by_class.predict_set(T[:5]))
+
+
 @pytest.mark.parametrize(
     "wrong",
     [{"conformity_score": "absolute"}, {"penalty": -1}, {"start": 0.5}, {"n_folds": 1}],

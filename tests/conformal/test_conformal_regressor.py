@@ -327,7 +327,8 @@ def test_design_weights_multiply_and_rows_of_weight_zero_are_not_there():
     np.testing.assert_allclose(model.weights_, short.weights_)
     factor = short.weighter_.weights_
     np.testing.assert_allclose(short.weights_ / short.weights_.mean(), product(factor, d[:200]))
-    own = short._own_weights(X[:200]) / short.weighter_.weights_
+    weights, part = short._shift.weigh(X[:200], 200), np.arange(200)
+    own = short._own_weights(weights, part) / short.weighter_.weights_
     np.testing.assert_allclose(own, np.average(d[:200] / d[:200].mean(), weights=short.weights_))
 
 
@@ -346,7 +347,9 @@ def test_new_rows_weigh_as_calibration_rows_do(form):
         estimator.fit(rng.normal(size=(100, 5)), rng.normal(size=100))
     model = ConformalRegressor(estimator, random_state=0, **form)
     model.fit(X, rng.normal(size=100), X_target=T)
-    assert model._own_weights(fresh).mean() == pytest.approx(model.weights_.mean(), rel=0.5)
+    assert model._shift.weigh(fresh, len(fresh)).mean() == pytest.approx(
+        model.weights_.mean(), rel=0.5
+    )
 
 
 def test_the_order_of_calibration_rows_says_nothing():

@@ -23,6 +23,8 @@ _OPTIONS = """
   recommends (default: %s)
 --calibrate SHARE  hold out this share of the training rows, such as 0.5, and calibrate the model
   with them: covshift predict then has --interval and --set
+--by-class  sets whose coverage holds in every class, rare ones too, each by its own rows of
+  --calibrate
 --unit UNIT  unit of the label, kept in the model file
 """
 
@@ -186,7 +188,7 @@ def fit_model(
         )
         if held is not None:
             rows = scaled(scaler, held.X)
-            estimator = calibrated(estimator, X, rows, samples, held, target, args.seed)
+            estimator = calibrated(estimator, X, rows, samples, held, target, args)
     about = {
         "covshift": covshift.__version__,
         "scikit-learn": sklearn.__version__,
@@ -277,9 +279,13 @@ def parts_of(samples: TwoFiles, args: argparse.Namespace) -> tuple[Rows, Rows] |
     from ..conformal.data import split_rows
 
     labels = samples.labels
+    if args.by_class and args.calibrate is None:
+        raise InputError("--by-class is for the rows of --calibrate: add --calibrate 0.5.")
     if args.calibrate is None or labels is None:
         return None
     classes = labels.task == "classification"
+    if args.by_class and not classes:
+        raise InputError("--by-class is for classes, and the label is a number.")
     seed = int(check_random_state(args.seed).randint(2**31 - 1))  # as the split form draws it
     trains, calibrates = split_rows(labels.y, args.calibrate, seed, classes=classes)
     if classes:
@@ -294,7 +300,13 @@ def parts_of(samples: TwoFiles, args: argparse.Namespace) -> tuple[Rows, Rows] |
 
 
 def calibrated(
-    estimator: Any, X: Any, held: Any, samples: TwoFiles, held_out: TwoFiles, target: Any, seed: int
+    estimator: Any,
+    X: Any,
+    held: Any,
+    samples: TwoFiles,
+    held_out: TwoFiles,
+    target: Any,
+    args: argparse.Namespace,
 ) -> Any:
     """Return what gives intervals or sets around the fitted estimator.
 
@@ -308,9 +320,10 @@ def calibrated(
     labels = held_out.labels
     assert labels is not None
     kind: Any = ConformalRegressor if labels.task == "regression" else ConformalClassifier
+    by = "class" if args.by_class else None
     with quiet(WeightWarning):  # the verdict and the summary tell
         model = calibrate(
-            kind(estimator, prefit=True, random_state=seed),
+            kind(estimator, by=by, prefit=True, random_state=args.seed),
             held,
             labels.y,
             X,

@@ -202,6 +202,8 @@ _INTERVALS = """
 --calibration FILE  labelled rows that the model has not seen; needed unless covshift fit had
   --calibrate. Coverage is then that on the table, which is read whole, else that on the target of
   the fit
+--by-class  sets whose coverage holds in every class, rare ones too, each by its own rows of
+  --calibration
 --weight COL  probability weights of the rows of --calibration
 --json  print the summary as JSON on stdout
 """
@@ -245,8 +247,8 @@ def asked_of(args: argparse.Namespace) -> CoverageOptions | None:
     """Return what is asked for, if anything; refuse what cannot be together."""
     given = [(kind, percent) for kind in _OF for percent in getattr(args, kind) or ()]
     if not given:
-        for name in ("calibration", "weight", "json"):
-            if getattr(args, name):
+        for name in ("calibration", "by-class", "weight", "json"):
+            if getattr(args, name.replace("-", "_")):
                 raise InputError(f"--{name} belongs to --interval or --set: add one, as in 90.")
         return None
     if len(given) > 1:
@@ -254,6 +256,11 @@ def asked_of(args: argparse.Namespace) -> CoverageOptions | None:
         raise InputError(f"{shown}: one coverage at a time. Run it once for each.")
     if args.weight and not args.calibration:
         raise InputError("--weight is for the rows of --calibration, which names no file.")
+    if args.by_class and (given[0][0] != "set" or not args.calibration):
+        raise InputError(
+            "--by-class is for --set, with the rows of --calibration; covshift fit --calibrate has "
+            "it too."
+        )
     if args.calibration == "-" and args.table == "-":
         raise InputError("Only one of the two files can be standard input (-).")
     if args.json and args.output in (None, "-"):
@@ -385,9 +392,10 @@ class Tally:
         else:
             size = f"{data['mean_size']:.2f} classes on average"
             share = f"{data['share_whole']:.1%} hold all, {data['share_empty']:.1%} none"
+        groups = "".join(f"{line}\n" for line in expected.group_lines())
         lines = (
             f"Coverage asked: {self.asked.percent:g}%; expected on {self.target}: {expected}\n"
-            f"Calibration: {data['n_calibration']} rows, effective calibration size "
+            f"{groups}Calibration: {data['n_calibration']} rows, effective calibration size "
             f"{data['effective_sample_size']:.0f}\n"
             f"{'Intervals' if self.asked.kind == 'interval' else 'Sets'}: {size}; {share}\n"
             f"{self.first.assumption}"
@@ -427,7 +435,8 @@ def calibrated(model: Model, tables: list[Table], args: argparse.Namespace) -> M
     T = model.scaled(np.concatenate([model.encoding.encode(part) for part in tables]))
     kind: Any = ConformalRegressor if model.task == "regression" else ConformalClassifier
     estimator = model.estimator.estimator_ if model.calibrated else model.estimator
-    conformal = kind(estimator, prefit=True, random_state=args.seed)
+    by = "class" if args.by_class or getattr(model.estimator, "by", None) == "class" else None
+    conformal = kind(estimator, by=by, prefit=True, random_state=args.seed)
     weight = weights_of(table, args.weight)
     with quiet(WeightWarning):  # the notes tell, in the table's own words
         conformal.fit(X, _outcomes(table, model), X_target=(T,), sample_weight=weight)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from copy import copy
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -26,7 +27,7 @@ from ..numerics.crossfit import deal
 from ..numerics.quiet import quiet
 from ..show.notes import Note
 from ..weights import effective_sample_size
-from .coverage import ScoreDistribution, expected, lifted
+from .coverage import ScoreDistribution, expected, expected_by_class, lifted
 from .data import LabelledRows, deal_folds, groups_of, labelled_rows, rows_of, split_rows
 from .result import ExpectedCoverage
 from .shift import Shift
@@ -94,6 +95,7 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     __metadata_request__fit = TARGET_REQUEST
     _classes = False
     _rows: Any
+    classes_: Any
     _closed: Any
     _fold: Any
     _models: tuple[Any, ...]
@@ -197,7 +199,10 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         X = rows_of(X, "X", text=text)
         validation.check_columns(self, X, reset=True)
         refuse_none(self, y)
-        rows = labelled_rows(X, self._check_outcomes(y), self.by, text=text, **given)
+        y, by = self._check_outcomes(y), None if self._by_class(self.by, X) else self.by
+        rows = labelled_rows(X, y, by, text=text, **given)
+        if self._by_class(self.by, X):
+            rows = replace(rows, groups=np.array(list(map(str, rows.y))))
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self._thresholds: dict[Any, ScoreDistribution] = {}
         self._expected: dict[Any, ExpectedCoverage] = {}
@@ -302,25 +307,30 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     # prediction
 
-    def _own_weights(self, X: Any) -> Real:
-        """Weights of new rows, as calibration rows have them.
+    def _own_weights(self, weights: Real, part: Rows) -> Real:
+        """Weights of new rows, from those of the weighter, as the rows ``part`` have them.
 
         The weight by the design that a new row would have is not known: it is that of the target on
         average, in its group.
         """
-        found = self._shift.weigh(X, _num_samples(X))
         if self._design is None:
-            return found
-        for part, new, _ in self._parts(X):
-            w = self.weights_[part]
-            w, d = (w, self._design[part]) if w.any() else (self.weights_, self._design)
-            found[new] *= w @ d / w.sum()
-        return found
+            return weights
+        w = self.weights_[part]
+        w, d = (w, self._design[part]) if w.any() else (self.weights_, self._design)
+        return np.asarray(weights * (w @ d / w.sum()))
+
+    def _by_class(self, by: Any, X: Any) -> bool:
+        """Whether the groups are the classes that are predicted, and no column of X."""
+        return False
 
     def _parts(self, X: Any) -> Iterator[tuple[Rows, Rows, Any]]:
         """Calibration rows and new rows that belong together, and the group's name."""
         if self.by is None:
             yield np.arange(len(self.scores_)), np.arange(_num_samples(X)), None
+            return
+        if self._by_class(self.by, X):  # every new row may be of every class
+            for name in map(str, self.classes_):
+                yield np.flatnonzero(self._groups == name), np.arange(_num_samples(X)), name
             return
         new, own = groups_of(X, self.by, "X"), self._groups
         for group in np.unique(new):
@@ -380,7 +390,8 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         coverage : float between 0 and 1
         by : str, optional
-            A column of groups; default: that of the calibration, ``by``.
+            A column of groups; default: that of the calibration, ``by``. "class" of a classifier:
+            the share covered of each class, the ratio of two estimated means.
         """
         check_is_fitted(self, "scores_")
         number(above=0, below=1).check(coverage, "coverage")
@@ -398,7 +409,11 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                 asked = None if u is None else u[part]
                 covered[part] = distribution.covers_own(coverage, self.scores_[part], asked)
             covered |= self._beyond
-            self._expected[key] = expected(covered, self._rows, self._named(by))
+            asked = self.by if by is None else by
+            if self._by_class(asked, self._rows.X):
+                self._expected[key] = expected_by_class(covered, self._rows)
+            else:
+                self._expected[key] = expected(covered, self._rows, self._named(by))
         return self._expected[key]
 
     def _named(self, by: Any) -> Any:
@@ -422,7 +437,7 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         notes = []
         weighty = infinite & np.isfinite(own)
         lost = np.zeros(len(own), dtype=bool)
-        if self.by is not None:
+        if self.by is not None and not self._by_class(self.by, X):
             lost = weighty & ~np.isin(groups_of(X, self.by, "X"), np.asarray(self._groups))
             weighty = weighty & ~lost
         if weighty.any():

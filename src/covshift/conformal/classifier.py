@@ -8,14 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.dummy import DummyClassifier
-from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from ..data.fields import ESTIMATOR, Each, Kind, Labels
 from ..data.labels import class_labels
 from ..data.parameters import Rules, flag, number, one_of, whole
+from ..data.validation import column_names
 from ..exceptions import InputError, InputTypeError
-from ..numerics.array import Real
+from ..numerics.array import Flags, Real
+from ..show.notes import Note
 from .bands import FitOptions, closed_form, columns, plus_sets
 from .base import METHODS, Conformal
 from .data import LabelledRows, several
@@ -35,6 +36,8 @@ from .result import Sets
 
 
 SCORES = ("lac", "aps", "raps")
+_CLASS = "class"  # of ``by``: groups are the classes, not those of a column
+_SHOWN = 5  # classes in a note
 
 
 class ClassScore(NamedTuple):
@@ -74,8 +77,14 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
     estimator : classifier or Pipeline
         With ``predict_proba``. Cloned and fitted; with ``prefit=True`` taken as it is. One that
         takes ``X_target`` gets the target.
-    weighter, method, threshold, by, prefit, calibration_size, n_folds, random_state
+    weighter, method, threshold, prefit, calibration_size, n_folds, random_state
         As of `ConformalRegressor`.
+    by : str or int, optional
+        "class": every class has the coverage, by a threshold from its own calibration rows
+        (label-conditional or Mondrian: Vovk, Gammerman and Shafer 2005). Without it the coverage is
+        that of all rows together, and a rare class may be left out nearly always. A class of too
+        few rows (9 at 90 %, with equal weights) cannot be left out: it is in every set, and a note
+        says so (Ding et al. 2023). A column of groups: the coverage is kept in every group.
     conformity_score : {"lac", "aps", "raps"}
         "lac" gives the smallest sets, "aps" larger ones at hard rows, "raps" is for many classes.
     penalty, start : float and int
@@ -173,31 +182,35 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
     def predict_set(self, X: Any, coverage: float = 0.9) -> Sets:
         """Return a set of classes for each row; ``sets.member`` says which it holds."""
         X = self._check_new(X, coverage)
-        own = self._own_weights(X)
-        m = len(own)
-        member = np.ones((m, len(self.classes_)), dtype=bool)
-        alone = np.ones(m, dtype=bool)  # no smaller set has the coverage
+        weights = self._shift.weigh(X, _num_samples(X))
+        m, K = len(weights), len(self.classes_)
+        member = np.ones((m, K), dtype=bool)
+        bound = np.zeros((m, K), dtype=bool)  # whether a class could be left out at all
         u, v = self._random(m, "threshold"), self._random(m, "classes")
-        for part, new, group in self._parts(X):
-            some = X if len(new) == m else _safe_indexing(X, new)
+        held = self.prefit or self.method == "split"
+        models = [self._probabilities(self.estimator_, X)] if held else self._left_out(X)
+        scores = [self._score.matrix(p, v) for p in models]
+        by_class = self._by_class(self.by, X)
+        for j, (part, new, group) in enumerate(self._parts(X)):
             if not len(part):
                 continue
-            asked, inside = (None if r is None else r[new] for r in (u, v))
-            if self.prefit or self.method == "split":
+            which = np.ix_(new, np.arange(K)[j : j + 1] if by_class else np.arange(K))
+            asked = None if u is None else u[new]
+            own, total = self._own_weights(weights[new], part), self.weights_[part].sum()
+            if held:
                 distribution = self._distribution(coverage, part, group)
-                limits = distribution.thresholds(coverage, own[new], asked)
-                scores = self._score.matrix(self._probabilities(self.estimator_, some), inside)
-                member[new], alone[new] = limits.admit(scores), np.isposinf(limits.scores)
+                limits = distribution.thresholds(coverage, own, asked)
+                member[which] = limits.admit(scores[0][which])
+                bound[which] = ~np.isposinf(limits.scores)[:, None]
             else:
-                left_out = self._left_out_probabilities(some)
-                matrices = [self._score.matrix(p, inside) for p in left_out]
                 given = self._fold[part], self.scores_[part], self.weights_[part]
-                total = self.weights_[part].sum()
-                alone[new] = (coverage * own[new] > (1 - coverage) * total) | (
-                    total + own[new] == 0
-                )
-                member[new] = plus_sets(matrices, *given, own[new], coverage, asked)
-        notes = self._notes(X, coverage, own, alone, "sets hold all classes")
+                some = [matrix[which] for matrix in scores]
+                member[which] = plus_sets(some, *given, own, coverage, asked)
+                alone = (coverage * own > (1 - coverage) * total) | (total + own == 0)
+                bound[which] = ~alone[:, None]
+        alone = np.asarray(~bound.any(axis=1))  # no smaller set has the coverage
+        notes = self._notes(X, coverage, weights, alone, "sets hold all classes")
+        notes += self._rare_classes(coverage, ~bound & ~alone[:, None])
         return Sets(
             self.predict(X),
             coverage,
@@ -208,6 +221,34 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
             member,
             self.classes_,
         )
+
+    def _by_class(self, by: Any, X: Any) -> bool:
+        if by != _CLASS:
+            return False
+        if _CLASS in (column_names(X) or ()):
+            raise InputError(
+                "by='class' stands for the class that is predicted, and X has a column 'class' as "
+                "well: rename the column."
+            )
+        return True
+
+    def _rare_classes(self, coverage: float, free: Flags) -> list[Note]:
+        """Say which classes are in sets for want of calibration rows: ``free`` (m, K)."""
+        shares = free.mean(axis=0)
+        if not shares.any():
+            return []
+        counts = [int(np.sum(self._groups == str(name))) for name in self.classes_]
+        some = np.flatnonzero(shares)
+        shown = ", ".join(
+            f"{str(self.classes_[k])!r} ({counts[k]} calibration rows; {shares[k]:.1%} of the sets)"
+            for k in some[:_SHOWN]
+        )
+        more = "" if len(some) <= _SHOWN else f" and {len(some) - _SHOWN} more"
+        text = (
+            f"Too few calibration rows to leave out a class with a coverage of {coverage:.0%}: "
+            f"{shown}{more}."
+        )
+        return [Note("rare classes", text, "warning")]
 
     # fitting
 
@@ -230,6 +271,11 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
         if self.threshold == "dr" and not self.prefit and self.method != "split":
             raise InputError(
                 f"threshold='dr' is for method='split' and prefit=True, not {self.method!r}."
+            )
+        if self.threshold == "dr" and self.by == _CLASS:
+            raise InputError(
+                "threshold='dr' is not for by='class': it carries scores to the target's rows of "
+                "a class, which are not known."
             )
         values = class_labels(y, None)
         self.classes_ = np.unique(values)
@@ -272,7 +318,7 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
     def _closed_form(self, rows: LabelledRows) -> Any:
         return closed_form(self.estimator_, rows)
 
-    def _left_out_probabilities(self, X: Any) -> list[Real]:
+    def _left_out(self, X: Any) -> list[Real]:
         """Probabilities of the rows X by every model that leaves some rows out."""
         if self._closed is None:
             return [self._probabilities(model, X) for model in self._models]

@@ -24,7 +24,7 @@ from sklearn.utils.validation import _num_samples
 
 from ..data.fields import NONNEGATIVE, Kind, Reals
 from ..data.validation import is_margins
-from ..estimates import Estimates, estimate
+from ..estimates import Estimates, Ratio, estimate
 from ..exceptions import NoOverlapError
 from ..numerics.array import Flags, Real
 from ..numerics.quiet import quiet
@@ -120,6 +120,30 @@ def expected(covered: Flags, rows: LabelledRows, by: Any = None) -> ExpectedCove
     return ExpectedCoverage(
         _share(whole.value), whole.standard_error, _within(whole.interval), groups
     )
+
+
+def expected_by_class(covered: Flags, rows: LabelledRows) -> ExpectedCoverage:
+    """Carry the share of covered calibration rows to the target, of all and of each class.
+
+    The class of a target row is not known: the share of a class is the ratio of the mean of
+    "covered and of this class" and that of "of this class", both doubly robust.
+    """
+    if rows.target is None:
+        return _plain(np.asarray(covered, dtype=np.float64), rows.design, rows.y)
+    whole, groups = expected(covered, rows), {}
+    if np.isnan(whole.value):
+        return whole
+    for name in np.unique(rows.y):
+        inside = np.asarray(rows.y == name, dtype=np.float64)
+        design = None if rows.design is None else rows.design[inside > 0]
+        part = _plain(np.asarray(covered, dtype=np.float64)[inside > 0], design)
+        if part.standard_error > 0:  # else all of them are covered, or none
+            found = _carried(covered * inside, rows, what=Ratio(inside))
+            row = found.table.where(method="dr")[0]
+            groups[str(name)] = _share(row.value), _within(row.interval)
+        else:
+            groups[str(name)] = part.value, part.interval
+    return replace(whole, groups=groups)
 
 
 def _carried(values: Real, rows: LabelledRows, by: Any = None, **options: Any) -> Estimates:

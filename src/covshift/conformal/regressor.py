@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from ..data.fields import Each, Kind, Part
 from ..data.labels import one_outcome
@@ -175,24 +175,25 @@ class ConformalRegressor(RegressorMixin, Conformal):  # type: ignore[misc]
     def predict_interval(self, X: Any, coverage: float = 0.9) -> Intervals:
         """Return an interval for each row: ``low, high = model.predict_interval(X)``."""
         X = self._check_new(X, coverage)
-        own = self._own_weights(X)
-        m = len(own)
+        weights = self._shift.weigh(X, _num_samples(X))
+        m = len(weights)
         lower, upper = np.empty(m), np.empty(m)
         u = self._random(m, "threshold")
         for part, new, group in self._parts(X):
             some = X if len(new) == m else _safe_indexing(X, new)
+            own = self._own_weights(weights[new], part)
             if not len(part):
                 lower[new], upper[new] = -np.inf, np.inf
             elif self.prefit or self.method == "split":
                 distribution = self._distribution(coverage, part, group)
                 asked = None if u is None else u[new]
-                q = distribution.thresholds(coverage, own[new], asked)
+                q = distribution.thresholds(coverage, own, asked)
                 lower[new], upper[new] = self._model.band(some).interval(*q)
             else:
-                lower[new], upper[new] = self._plus(some, own[new], part, coverage)
+                lower[new], upper[new] = self._plus(some, own, part, coverage)
         center = self.predict(X)
         infinite = ~(np.isfinite(lower) & np.isfinite(upper))
-        notes = self._notes(X, coverage, own, infinite, "intervals are infinite")
+        notes = self._notes(X, coverage, weights, infinite, "intervals are infinite")
         if self._rows is not None and (self._rows.y > 0).all():
             notes += below_zero(float(((lower < 0) & ~infinite).mean()))
         return Intervals(

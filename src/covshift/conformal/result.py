@@ -59,6 +59,13 @@ class ExpectedCoverage(Record):
         found: dict[str, Any] = plain({**vars(self), "groups": groups})
         return found
 
+    def group_lines(self) -> list[str]:
+        """Return one line for each group."""
+        return [
+            f"  {name}: {value:.1%} ({low:.1%} to {high:.1%})"
+            for name, (value, (low, high)) in self.groups.items()
+        ]
+
     def __str__(self) -> str:
         if np.isnan(self.value):
             return f"not known: {self.note}"
@@ -121,11 +128,7 @@ class _Result(Answer):
             f"Calibration: {self.n_calibration} rows, effective calibration size "
             f"{self.effective_sample_size:.0f}",
         ]
-        lines += [
-            f"  {name}: {value:.1%} ({low:.1%} to {high:.1%})"
-            for name, (value, (low, high)) in self.expected_coverage.groups.items()
-        ]
-        return lines
+        return lines + self.expected_coverage.group_lines()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
