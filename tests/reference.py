@@ -300,6 +300,19 @@ def cdf_problem(X, T, groups, weight=None, mirrored=False, tails=False, parts=No
     return np.array(rows), np.array(seen)
 
 
+def column_sides(X, T):
+    """-1 for each column in which more than half of the target is at the largest value of both.
+
+    Seen from below, such a target has a distribution function of one at nearly all its points,
+    whatever the training rows are; CDF weights then look at the column from above.
+    """
+    sides = []
+    for k in range(X.shape[1]):
+        largest = max([*X[:, k], *T[:, k]])
+        sides.append(-1.0 if sum(t == largest for t in T[:, k]) > len(T) / 2 else 1.0)
+    return np.array(sides)
+
+
 def parts_of_columns(features):
     """What each column has in a mean over the columns of each feature, and then over features."""
     return [1 / len(set(features)) / features.count(feature) for feature in features]

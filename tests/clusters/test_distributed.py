@@ -69,6 +69,16 @@ def test_weights_do_not_depend_on_the_partitions(views, reg, chunks):
     assert two.overlap_
 
 
+def test_a_level_that_all_of_the_target_has_gets_all_weight_in_partitions():
+    rows = np.column_stack([X, np.arange(len(X)) % 2])
+    target = np.column_stack([T, np.ones(len(T))])
+    one = CDFWeights(solver="thresholds").fit(rows, X_target=target)
+    two = distributed.fit(CDFWeights(), parts(rows, PARTITIONS["uneven"]), X_target=target)
+    assert np.average(rows[:, -1], weights=two.weights_.compute()) > 0.99
+    np.testing.assert_allclose(two.weights_.compute(), one.weights_, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(two.predict_weights(rows), one.weights_, rtol=0, atol=1e-10)
+
+
 def test_one_column_beyond_the_training_values_is_found_in_partitions():
     beyond = np.column_stack([T[:, 0], T[:, 1] + 4, T[:, 2]])
     parameters = {"solver": "thresholds", "reg": 1.0, "allow_no_overlap": True}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from covshift.exceptions import InputError
-from covshift.weights import WEIGHTERS, EntropyBalancing, PostStratification, Raking
+from covshift.weights import WEIGHTERS, CDFWeights, EntropyBalancing, PostStratification, Raking
 
 SEEDED = {"discriminative", "kliep", "ulsif", "rulsif"}
 CASES = samples(rows=(1, 14), features=(1, 3))
@@ -80,6 +80,19 @@ def test_weights_follow_the_order_of_the_rows_and_no_other(drawn, name):
     # Without overlap the likelihood is flat, and KLIEP's steps end somewhere on it.
     close = 0.02 if name == "kliep" else TOLERANCE
     np.testing.assert_allclose(moved.weights_, w[rows], atol=close)
+
+
+@fuzz(samples(rows=(2, 12), features=(1, 2), units=(1.0,)), of_100_000=2_000)
+def test_which_of_two_levels_is_called_one_does_not_change_cdf_weights(drawn):
+    X, T = (rows.copy() for rows in (drawn.X, drawn.T))
+    X[:, 0], T[:, 0] = X[:, 0] > 0, T[:, 0] > 0
+    assume(T[:, 0].mean() != 0.5)  # then the sides are equal, and zero is the one that counts
+    other_X, other_T = (np.column_stack([1 - Z[:, 0], Z[:, 1:]]) for Z in (X, T))
+    given = CDFWeights(reg=0.1, tol=1e-9)
+    w = fit_or_skip(given, X, T).weights_
+    again = fitted(given, other_X, other_T)
+    assert again is not None, "refused where the levels are called otherwise"
+    np.testing.assert_allclose(again.weights_, w, atol=TOLERANCE)
 
 
 @fuzz(samples(rows=(3, 25), units=(1.0, 1e6)), st.sampled_from([1, 2]), of_100_000=2_000)

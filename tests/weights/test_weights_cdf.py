@@ -77,6 +77,21 @@ def test_ties_and_mirror_images(views, solver):
 
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("views", ["additive", "pairwise"])
+@pytest.mark.parametrize("seed", range(3))
+def test_columns_are_seen_from_the_side_that_shows_them(views, solver, seed):
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([rng.permutation(9) < 4, 1 + rng.integers(0, 2, 9), rng.normal(size=9)])
+    T = np.column_stack([np.ones(8), 1 + (rng.permutation(8) < 5), rng.normal(size=8)])
+    sides = reference.column_sides(X, T)
+    assert (sides[:2] == -1).all()
+    expected = reference.cdf_weights(sides * X, sides * T, groups_of(views, 3), 0.1)
+    found = fitted(X, T, 0.1, views=views, solver=solver)
+    np.testing.assert_allclose(found.weights_, expected, atol=1e-6)
+    np.testing.assert_allclose(found.predict_weights(X), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("views", ["additive", "pairwise"])
 @pytest.mark.parametrize("mirrored", [False, True])
 def test_even_tails(views, solver, mirrored):
     X, T = normal(9, 11, 2, shift=1.0)
@@ -201,6 +216,17 @@ def test_two_values_get_the_shares_of_the_target():
     X, T = np.array([[0.0], [0.0], [0.0], [1.0]]), np.array([[0.0], [1.0]])
     found = fitted(X, T, 1e-7)
     np.testing.assert_allclose(found.weights_, [2 / 3, 2 / 3, 2 / 3, 2.0], atol=1e-5)
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0])
+@pytest.mark.parametrize("solver", [*SOLVERS, "thresholds"])
+def test_a_level_that_all_of_the_target_has_gets_all_weight(level, solver):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.random(400) < 0.5, rng.normal(size=400)])
+    T = np.column_stack([np.full(300, level), rng.normal(0.3, 1, size=300)])
+    found = CDFWeights(solver=solver).fit(X, X_target=T)
+    assert np.average(X[:, 0] == level, weights=found.weights_) > 0.99
+    assert found.predict_weights([[1 - level, 0.3]]) == 0
 
 
 def test_target_that_is_the_sample_leaves_weights_at_one():

@@ -17,6 +17,7 @@ from ..machine.primal import Partial, Primal, combine
 from ..numerics.array import Real, to_numpy
 from ..numerics.support import beyond_extremes
 from ..operators.line_vectors import LineRows, LineTarget
+from ..weights.base import column_sides
 from ..weights.cdf.thresholds import ThresholdMatching, add
 from ..weights.cdf.views import TargetSide
 from ..weights.cdf.weighter import CDFWeights
@@ -285,12 +286,15 @@ def fit_weights(
     if N == 0:
         raise InputError("X has no rows in any partition.")
 
-    lines = estimator._lines(estimator._target(target.T, target.share))
+    low, high = np.asarray(cluster.joined(cluster.mapped(_extremes, X), _widest))
+    gaps = beyond_extremes(low, high, N, target.T, target.share, target.size)
+    estimator._sides = column_sides(high, target.T, target.share, None)
+    if estimator._sides is not None:
+        X = cluster.mapped(_seen, X, estimator._sides)
+    lines = estimator._lines(estimator._target(estimator._seen(target.T), target.share))
     some = [x for x, count in zip(X, counts, strict=True) if count]
     parts = ClusterParts(cluster, cluster.kept(cluster.mapped(_rows, some, lines)))
     problem = ThresholdMatching(parts, N, lines)
-    low, high = np.asarray(cluster.joined(cluster.mapped(_extremes, X), _widest))
-    gaps = beyond_extremes(low, high, N, target.T, target.share, target.size)
     match = estimator._match_rows(problem, N, target.size, gaps)
     weigh = partial(_weigh, match.ratio)
     sums = cluster.joined(cluster.mapped(_moments, cluster.mapped(weigh, X, lines)), _added)
@@ -362,6 +366,10 @@ def _extremes(number: int, X: Real) -> Real:
 def _widest(parts: list[Real]) -> Real:
     lows, highs = zip(*parts, strict=True)
     return np.stack([np.min(lows, axis=0), np.max(highs, axis=0)])
+
+
+def _seen(number: int, X: Real, sides: Real) -> Real:
+    return sides * X
 
 
 def _rows(number: int, X: Real, lines: LineTarget) -> LineRows:

@@ -33,7 +33,7 @@ from ..encoding.samples import encode_samples
 from ..exceptions import FewRowsWarning, InputError, NoOverlapError, WeightWarning
 from ..margins import Margins
 from ..margins.reading import Reading
-from ..numerics.array import Real, Rows, to_numpy
+from ..numerics.array import Real, Rows, is_numpy, to_numpy
 from ..numerics.parallel import one_blas_thread
 from ..numerics.support import Uncovered, parts_apart, uncovered, warn_of_apart
 from ..operators import Coordinates
@@ -107,22 +107,25 @@ EACH_COLUMN = Features(None)
 """Every column is a feature, and none has a name."""
 
 
-def level_sides(T: Real, share: Real, groups: Rows | None) -> Real:
-    """Side from which each column is looked at, 1 or -1: (n,).
+def column_sides(highest: Any, T: Any, share: Any, groups: Rows | None) -> Real | None:
+    """Side from which each column is looked at, 1 or -1: (n,); None where all are 1.
 
-    Distribution functions are compared at the target's points. Of a single column of zeros and ones
-    these see nothing where the target has ones alone, and little where it has few zeros; from the
-    other side they do. Which of two levels is called one is then no matter either.
+    Distribution functions are compared at the target's points. Of a column in which the target is
+    mostly at the largest value of both samples (``highest`` is that of the training rows, (n,)),
+    such as zeros and ones of which it has ones alone, these see little or nothing; from the other
+    side they do. Which of two levels is called one is then no matter either.
     """
-    alone = np.ones(T.shape[1], dtype=bool)
+    top = np.maximum(to_numpy(highest), to_numpy(T.max(axis=0) if is_numpy(T) else T.amax(0)))
+    mass = [float(share[T[:, k] == float(value)].sum()) for k, value in enumerate(top)]
+    high = np.array(mass) > 0.5 + _ROUNDING
     if groups is not None:
-        alone = np.bincount(groups)[groups] == 1
-    two = alone & np.isin(T, (0, 1)).all(axis=0)
-    return np.where(two & (share @ T > 0.5), -1.0, 1.0)
+        high &= np.bincount(groups)[groups] == 1
+    return np.where(high, -1.0, 1.0) if high.any() else None
 
 
 __all__ = ["Weighter", "cdf_mismatch"]
 
+_ROUNDING = 1e-9  # of a sum of shares
 _FEW_ROWS = 0.1  # effective sample size, as a share of N, below which a warning is due
 _NAMED = 5  # parts of the target without training rows that a message names
 
@@ -262,11 +265,6 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
     @property
     def _groups(self) -> Rows | None:
         return self._layout.groups
-
-    @property
-    def _of_table(self) -> bool:
-        """Whether the columns were made of a table, here or before."""
-        return self.encoder_ is not None or self._groups is not None
 
     @property
     def _column_names(self) -> Any:
@@ -464,8 +462,8 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
     def _warn_of_the_shift(
         self, X: Real, own: Real, final: Real, T: Real, share: Real, size: float
     ) -> None:
-        if self._of_table:
-            sides = level_sides(T, share, self._groups)
+        sides = column_sides(X.max(axis=0), T, share, self._groups)
+        if sides is not None:
             X, T = sides * X, sides * T
         found = shift(X, own, final, T, share, size, self._layout)
         before, after = float(found.before.mean()), float(found.after.mean())

@@ -14,7 +14,7 @@ from ...exceptions import InputError
 from ...numerics.array import is_numpy, is_torch, like, to_numpy
 from ...numerics.device.arrays import enough_memory
 from ...numerics.support import beyond_extremes
-from ..base import Weighter
+from ..base import Weighter, column_sides
 from .matching import Match
 from .thresholds import LocalParts, ThresholdMatching
 from .views import name_of
@@ -32,6 +32,7 @@ class OnDevice(Weighter):
     _views: Any
     _made: Any
     _sides: Any
+    _seen: Callable[..., Any]
     _target: Callable[..., Any]
     _match_rows: Callable[..., Match]
 
@@ -71,20 +72,21 @@ class OnDevice(Weighter):
     def _fit_on_device(self, X: Any, X_target: Any, target_weight: Any) -> Self:
         check_parameters(self)
         self.__dict__.pop("weights_", None)  # a fit that fails leaves no half of another one
-        self.encoder_ = self._sides = None
+        self.encoder_ = None
         check_columns(self, X, reset=True)
         X, T, share = check_samples(X, X_target, target_weight)
+        low, high = X.amin(dim=0), X.amax(dim=0)
         self._layout = self._layout_of(int(X.shape[1]), self._given_groups)
         try:
-            target: Any = self._target(T, share)
+            self._sides = column_sides(high, T, share, self._groups)
+            target: Any = self._target(self._seen(T), share)
         finally:
             del self._layout
         N = int(X.shape[0])
 
-        parts = LocalParts([target.rows(X)])
+        parts = LocalParts([target.rows(self._seen(X))])
         problem = ThresholdMatching(parts, N, target)
         size = target_weights(int(T.shape[0]), unwrap_target(target_weight)).size
-        low, high = X.amin(dim=0), X.amax(dim=0)
         gaps = beyond_extremes(low, high, N, T, share, size)
         match = self._match_rows(problem, N, size, gaps)
         raw: Any = match.ratio(parts.plain()[0])

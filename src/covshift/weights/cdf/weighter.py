@@ -17,13 +17,13 @@ from ...data.validation import is_margins, unwrap_target
 from ...exceptions import InputError, NoOverlapError, OverlapWarning
 from ...margins import Margins
 from ...margins.reading import Reading, cdf_features, cell_columns, reading_of, refuse_outside
-from ...numerics.array import Real, Whole, to_numpy
+from ...numerics.array import Real, Whole, like, to_numpy
 from ...numerics.parallel import one_blas_thread
 from ...numerics.support import NO_OVERLAP, Uncovered, uncovered
 from ...operators import Coordinates
 from ...operators.line_thresholds import Thresholds
 from ...operators.line_vectors import LineTarget
-from ..base import Weighter, level_sides
+from ..base import Weighter, column_sides
 from ..limits import LIMITS, clipped, inside, only_one
 from ..points import distinct
 from .at_cuts import EXACT, UncoveredCells, target_of, uncovered_cells
@@ -342,7 +342,7 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
     def _fit(self, X: Real, T: Real, share: Real) -> Real:
         self._penalty()
         gaps = uncovered(X, T, share, self._target_size, own=self._own)
-        self._sides = level_sides(T, share, self._groups) if self._of_table else None
+        self._sides = column_sides(X.max(axis=0), T, share, self._groups)
         X, T = self._seen(X), self._seen(T)
         target = self._target(T, share)
         dense = self._is_dense(X, target)
@@ -432,9 +432,9 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
     def _ratio(self, X: Real) -> Real:
         return clipped(self._match.ratio(self._made.rows(self._seen(X))), self.limits)
 
-    def _seen(self, X: Real) -> Real:
-        """Rows of a data frame, each column from the side that shows it (`level_sides`)."""
-        return X if self._sides is None else self._sides * X
+    def _seen(self, X: Any) -> Any:
+        """Rows, each column from the side that shows it (`column_sides`)."""
+        return X if self._sides is None else like(self._sides, X) * X
 
     def _matched(
         self,
