@@ -64,7 +64,7 @@ def test_weights_of_zero_give_no_outlook():
 
 
 def test_diagnose_looks_ahead_with_its_own_weights():
-    X, T = normal(60, 400, 0.8)
+    X, T = normal(40, 400, 0.9)
     found = diagnose(X, T, methods=()).intervals
     cdf = CDFWeights().fit(X, X_target=T)
     infinite = 0.9 * cdf.predict_weights(T) > 0.1 * cdf.weights_.sum() / 2

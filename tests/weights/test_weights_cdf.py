@@ -226,7 +226,8 @@ def test_a_level_that_all_of_the_target_has_gets_all_weight(level, solver):
     T = np.column_stack([np.full(300, level), rng.normal(0.3, 1, size=300)])
     found = CDFWeights(solver=solver).fit(X, X_target=T)
     assert np.average(X[:, 0] == level, weights=found.weights_) > 0.99
-    assert found.predict_weights([[1 - level, 0.3]]) == 0
+    np.testing.assert_allclose(found.predict_weights(X), found.weights_, atol=1e-8)
+    assert found.predict_weights([[level, 0.3]]) > 5 * found.predict_weights([[1 - level, 0.3]])
 
 
 def test_target_that_is_the_sample_leaves_weights_at_one():
@@ -456,6 +457,30 @@ def test_new_rows_follow_the_closed_form():
     expected = np.maximum(c + pull, 0) / reg
     np.testing.assert_allclose(expected[:N], found.weights_, atol=1e-6)
     np.testing.assert_allclose(found.predict_weights(new), expected[N:], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("make", "N", "n"), [(CDFWeights, 150, 4), (CDFWeights, 400, 8), (TiltedCDFWeights, 400, 8)]
+)
+def test_rows_that_the_fit_has_not_seen_weigh_one_on_average(make, N, n):
+    X, T = normal(N, 300, n, shift=1.0, seed=2)
+    new = normal(4000, 1, n, seed=3)[0]
+    found = make(allow_no_overlap=True).fit(X, X_target=T)
+    w = found.predict_weights(new)
+    assert 0.8 < w.mean() < 1.25  # 2.2 to 3.3 by the closed form of the found penalty
+    assert w.max() <= 1.05 * found.weights_.max()
+    gap = np.average(new, axis=0, weights=w) - T.mean(axis=0)
+    assert np.sqrt((gap**2).mean()) < 0.5 * np.sqrt((T.mean(axis=0) ** 2).mean())
+    mixed = found.predict_weights(np.vstack([new[:5], X]))
+    np.testing.assert_allclose(mixed[5:], found.weights_, atol=1e-8)
+    np.testing.assert_array_equal(mixed[:5], w[:5])
+
+
+def test_a_given_penalty_is_that_of_new_rows_too():
+    X, T = normal(150, 150, 2, shift=0.7)
+    found = fitted(X, T, 0.05)
+    rows = found._made.rows(T)
+    np.testing.assert_array_equal(found.predict_weights(T), found._match.ratio(rows) * found._scale)
 
 
 def test_weights_survive_pickling():

@@ -15,6 +15,7 @@ from ..machine.base import KernelMachine
 from ..machine.blocks import BlockFit, Survey
 from ..machine.primal import Partial, Primal, combine
 from ..numerics.array import Real, to_numpy
+from ..numerics.hashing import Keys, row_hash
 from ..numerics.support import beyond_extremes
 from ..operators.line_vectors import LineRows, LineTarget
 from ..weights.base import column_sides
@@ -288,6 +289,7 @@ def fit_weights(
 
     low, high = np.asarray(cluster.joined(cluster.mapped(_extremes, X), _widest))
     gaps = beyond_extremes(low, high, N, target.T, target.share, target.size)
+    keys = partial(cluster.joined, cluster.mapped(_keys, X), np.concatenate)
     estimator._sides = column_sides(high, target.T, target.share, None)
     if estimator._sides is not None:
         X = cluster.mapped(_seen, X, estimator._sides)
@@ -295,7 +297,7 @@ def fit_weights(
     some = [x for x, count in zip(X, counts, strict=True) if count]
     parts = ClusterParts(cluster, cluster.kept(cluster.mapped(_rows, some, lines)))
     problem = ThresholdMatching(parts, N, lines)
-    match = estimator._match_rows(problem, N, target.size, gaps)
+    match = estimator._match_rows(problem, N, target.size, gaps, keys)
     weigh = partial(_weigh, match.ratio)
     sums = cluster.joined(cluster.mapped(_moments, cluster.mapped(weigh, X, lines)), _added)
     total, squares = np.asarray(sums)
@@ -366,6 +368,10 @@ def _extremes(number: int, X: Real) -> Real:
 def _widest(parts: list[Real]) -> Real:
     lows, highs = zip(*parts, strict=True)
     return np.stack([np.min(lows, axis=0), np.max(highs, axis=0)])
+
+
+def _keys(number: int, X: Real) -> Keys:
+    return row_hash(X)
 
 
 def _seen(number: int, X: Real, sides: Real) -> Real:

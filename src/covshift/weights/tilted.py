@@ -44,8 +44,9 @@ class TiltedCDFWeights(Weighter):
     w(x) = exp(theta'f(x)) r(x), f the features and their squares, r CDF weights on rows of design
     weight exp(theta'f(x)): a product where features have shifted together, and each feature's
     distribution as `CDFWeights` match it. Fitted to at most 100,000 rows of each sample, drawn at
-    random; the weights of the others follow from the fit. Cost: that of `EntropyBalancing` and of
-    `CDFWeights`.
+    random; the weights of the others follow from the fit. New rows are weighed as `CDFWeights` do,
+    and none weighs more than the heaviest training row: an exponential grows beyond these.
+    Cost: that of `EntropyBalancing` and of `CDFWeights`.
 
     Parameters
     ----------
@@ -108,6 +109,11 @@ class TiltedCDFWeights(Weighter):
         if len(own) < len(X):
             return self._ratio(X)
         return np.asarray(self._tilt.weights_ * self._cdf.weights_)
+
+    def _keep(self, X: Real, design: Any, raw: Real, apart: Any = ()) -> Real:
+        final = super()._keep(X, design, raw, apart)
+        self._most = float(self.weights_.max())
+        return final
 
     def _ratio(self, X: Real) -> Real:
         return np.asarray(self._tilt.predict_weights(X) * self._cdf.predict_weights(X))

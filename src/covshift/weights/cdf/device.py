@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Self
 
 from sklearn.utils.validation import check_is_fitted
@@ -13,6 +14,7 @@ from ...data.validation import check_columns, check_rows, check_samples, unwrap_
 from ...exceptions import InputError
 from ...numerics.array import is_numpy, is_torch, like, to_numpy
 from ...numerics.device.arrays import enough_memory
+from ...numerics.hashing import row_hash
 from ...numerics.support import beyond_extremes
 from ..base import Weighter, column_sides
 from .matching import Match
@@ -88,7 +90,7 @@ class OnDevice(Weighter):
         problem = ThresholdMatching(parts, N, target)
         size = target_weights(int(T.shape[0]), unwrap_target(target_weight)).size
         gaps = beyond_extremes(low, high, N, T, share, size)
-        match = self._match_rows(problem, N, size, gaps)
+        match = self._match_rows(problem, N, size, gaps, partial(row_hash, X))
         raw: Any = match.ratio(parts.plain()[0])
         self._scale, self._most, self._n_rows = float(N / raw.sum()), float(N), N
         self.weights_ = (raw * self._scale).to(X.dtype)

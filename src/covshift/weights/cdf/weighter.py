@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -18,6 +19,7 @@ from ...exceptions import InputError, NoOverlapError, OverlapWarning
 from ...margins import Margins
 from ...margins.reading import Reading, cdf_features, cell_columns, reading_of, refuse_outside
 from ...numerics.array import Real, Whole, like, to_numpy
+from ...numerics.hashing import Keys, row_hash
 from ...numerics.parallel import one_blas_thread
 from ...numerics.support import NO_OVERLAP, Uncovered, uncovered
 from ...operators import Coordinates
@@ -43,6 +45,37 @@ from .views import (
     tails_scale,
 )
 
+# Rows that the fit has not seen.
+#
+# A weak penalty fits the very rows: in w(x) = [(c + N b(x) - K(x, X) w) / reg]_+ each of them has
+# its own term K(x_i, x_i) w_i on the right, which others lack. Were row i new, it would weigh about
+# w_i / (reg H_ii), H = (K + reg I)^-1 on the positive weights and reg H_ii < 1: on average two to
+# seven times as much with a hundred rows (benchmarks/results/new_rows.md). At the penalty 1 that is
+# about a tenth more.
+
+
+@dataclass(frozen=True)
+class NewRows:
+    """Weights of rows that the fit has not seen: those of a stronger penalty."""
+
+    match: Match
+    known: Keys  # (rows,), sorted: keys of the rows that it has seen
+
+    _saved: ClassVar[dict[str, fields.Kind]] = {
+        "match": fields.Part(Match),
+        "known": fields.Wholes("known"),
+    }
+
+    def __post_init__(self) -> None:
+        if (self.known[1:] <= self.known[:-1]).any():
+            raise ValueError("keys that are not sorted")
+
+    def ratio(self, X: Any, rows: Any, own: Any) -> Any:
+        """Weights of the rows X with their R; ``own`` are those of rows that the fit has seen."""
+        seen = np.isin(row_hash(X), self.known.astype(np.uint64))
+        return own * like(seen, own) + self.match.ratio(rows) * like(~seen, own)
+
+
 # CDF weights within limits: those of the same penalty, clipped.
 
 
@@ -54,6 +87,7 @@ class WithinLimits(Weighter):
     tol: float
     mismatch_: float
     _match: Match
+    _new: NewRows | None
 
     def _within_limits(self, problem: Matching | ThresholdMatching, match: Match) -> Real:
         """Weights of a match; with limits that these exceed, those of the same penalty within."""
@@ -64,6 +98,8 @@ class WithinLimits(Weighter):
         if inside(self._unlimited, self.limits):
             return w
         self._match = self._limited(problem, match)
+        if self._new is not None:
+            self._new = replace(self._new, match=self._limited(problem, self._new.match))
         self.mismatch_ = self._match.mismatch
         return clipped(problem.weights(self._match), self.limits)
 
@@ -145,6 +181,8 @@ def check_columns(target: LineTarget | FactorTarget, n: int) -> None:
 
 
 _TRAINING = 10.0  # penalty for training: weights that estimate a mean well hurt a learner
+_SMOOTH = 1.0  # least penalty for rows that the fit has not seen, where it was not given
+_MOST_KNOWN = 1_000_000  # rows of a fit that are told from others
 _DENSE_BOXES = 3000  # as many, in views of several dimensions
 _COARSE = 512  # thresholds of a view on which the penalty is sought, where there are many more
 _RESTS_ON = 0.25  # share of the training rows that weights may rest on, in the overlap alarm
@@ -231,9 +269,11 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
 
         w(x) = [(c + N b(x) - K(x, X) w) / reg]_+ ;
 
-    on training rows this is ``weights_``. Probability weights of either sample enter the noise by
-    its effective size. ``sample_weight``, margins and ``limits``
-    are taken in memory, not on a device or a cluster.
+    on training rows this is ``weights_``. A penalty below 1 that "discrepancy" finds fits the very
+    rows, and others would weigh up to seven times as much (benchmarks/results/new_rows.md): rows
+    that the fit has not seen have the weights of the penalty 1. Probability weights of either
+    sample enter the noise by its effective size. ``sample_weight``, margins and ``limits`` are
+    taken in memory, not on a device or a cluster.
 
     `covshift.Margins` as a target: the distribution function of each number is compared at the
     ends of the published brackets, and nowhere else, with their shares as weights of the points;
@@ -269,6 +309,7 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
     _takes_sample_weight = True
     _tells_overlap = True
     _sides: Real | None = None
+    _new: NewRows | None = None  # also in files from before
 
     _rules: ClassVar[Rules] = {
         "views": VIEWS_RULE,
@@ -283,6 +324,7 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
     _saved: ClassVar[dict[str, fields.Kind]] = {
         "_made": TARGET,
         "_match": fields.Part(Match),
+        "_new": fields.Maybe(fields.OrNone(fields.Part(NewRows))),
         "reg_": fields.PENALTY,
         "mismatch_": fields.FINITE,
         "noise_": fields.NUMBER,
@@ -343,6 +385,7 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
         self._penalty()
         gaps = uncovered(X, T, share, self._target_size, own=self._own)
         self._sides = column_sides(X.max(axis=0), T, share, self._groups)
+        keys = partial(row_hash, X)
         X, T = self._seen(X), self._seen(T)
         target = self._target(T, share)
         dense = self._is_dense(X, target)
@@ -353,6 +396,7 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
                 kish(self._own),
                 self._target_size,
                 gaps,
+                keys,
                 lambda: self._by_folds(X, T, share),
             )
             return self._within_limits(problem, match)
@@ -376,7 +420,8 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
         N, size = kish(self._own), margins.size or EXACT
         with one_blas_thread(len(Z) ** 2 if self._is_dense(Z, target) else 0):
             problem = self._problem(Z, self._own, target)
-            match = self._match_rows(problem, N, size, uncovered_cells(Z, lines, N, size))
+            gaps = uncovered_cells(Z, lines, N, size)
+            match = self._match_rows(problem, N, size, gaps, partial(row_hash, Z))
             return self._within_limits(problem, match)
 
     def _match_rows(
@@ -385,13 +430,15 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
         N: float,
         size: float,
         gaps: tuple[Uncovered | UncoveredCells, ...],
+        keys: Callable[[], Keys],
         by_folds: Callable[[], float] | None = None,
     ) -> Match:
         """Choose the penalty, match the rows to the target, and tell what was found.
 
         ``N`` is the effective number of training rows, ``size`` the number of target rows.
-        ``gaps`` are the parts of the target without training rows in a column, and ``by_folds``
-        chooses the penalty by cross-validation, where that is possible.
+        ``gaps`` are the parts of the target without training rows in a column, ``keys`` returns
+        those of the rows (`row_hash`), and ``by_folds`` chooses the penalty by cross-validation,
+        where that is possible.
         """
         target = problem.target
         self.noise_ = sampling_noise(target, size)
@@ -401,6 +448,9 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
         missing = [part for part in gaps if part.excess >= NO_OVERLAP]
         self.overlap_ = matched and not missing
         self._match, self._made = match, target
+        self._new = None
+        if self._penalty() == "discrepancy" and match.reg < _SMOOTH and problem.N <= _MOST_KNOWN:
+            self._new = NewRows(problem.solve(_SMOOTH, match, self.tol), np.unique(keys()))
         self.reg_, self.mismatch_ = match.reg, match.mismatch
         if not self.overlap_:
             self._tell_no_overlap(matched, missing, self._tolerated(target, N))
@@ -418,7 +468,8 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
         return self.noise_ + target.spread / (_RESTS_ON * N) + _ROUNDING
 
     def _after_loading(self) -> None:
-        if self._match.tilt.shape != self._made.F.shape:
+        matches = [self._match] + ([] if self._new is None else [self._new.match])
+        if any(match.tilt.shape != self._made.F.shape for match in matches):
             raise ValueError("weights for other views")
         super()._after_loading()
         if getattr(self, "_reading", None) is None:
@@ -430,7 +481,11 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
             part.describe([str(name) for name in names])
 
     def _ratio(self, X: Real) -> Real:
-        return clipped(self._match.ratio(self._made.rows(self._seen(X))), self.limits)
+        rows = self._made.rows(self._seen(X))
+        found: Any = self._match.ratio(rows)
+        if self._new is not None:
+            found = self._new.ratio(X, rows, found)
+        return clipped(found, self.limits)
 
     def _seen(self, X: Any) -> Any:
         """Rows, each column from the side that shows it (`column_sides`)."""
