@@ -101,6 +101,34 @@ def test_a_value_inside_the_range_that_training_lacks_is_found():
     assert found.share == (T[:, 2] == 3).mean()
 
 
+@pytest.mark.parametrize("unit", [1.0, 1000.0, 0.1])
+def test_a_number_between_covered_neighbours_is_covered(unit):
+    rng = np.random.default_rng(4)
+    X, T = rng.integers(18, 91, size=(2, 600, 1)).astype(float)
+    T[:60] = 72.0
+
+    def told(kept):
+        return [part.value for part in uncovered(X[kept, None] * unit, T * unit)]
+
+    assert not told(X != 72)
+    assert not told((X != 72) & (X != 71))  # 70 and 73 are near enough
+    assert told((X < 60) | (X > 80)) == [72 * unit]
+
+
+def test_neighbours_of_a_narrow_column_are_its_steps():
+    rng = np.random.default_rng(4)
+    X, T = rng.binomial(200, 0.1, size=(2, 600, 1)).astype(float)  # quartiles six apart
+    T[:60] = 21.0
+    assert not uncovered(X[X != 21, None], T)
+    assert uncovered(X[(X != 21) & (X != 22), None], T)[0].value == 21
+
+
+def test_a_value_of_the_target_among_finer_training_values_is_covered():
+    rng = np.random.default_rng(4)
+    X, T = rng.normal(size=(400, 1)), np.round(rng.normal(size=(400, 1)))
+    assert not [part for part in uncovered(X, T) if part.side == "at"]
+
+
 def test_a_single_new_value_at_the_end_is_told_as_a_value():
     X, T = np.zeros((300, 1)), np.zeros((300, 1))
     T[:90] = 1.0

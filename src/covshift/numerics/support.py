@@ -16,6 +16,11 @@ that their absence could not be significant. Which values these are depends on b
 together, not on which row came from which, so it does not disturb the tests. Holm's method corrects
 for all of them, those of values that are not missing included.
 
+A number between neighbours that training rows have is covered all the same, such as an age of 72
+between 71 and 73: where these are at most a tenth of the distance between the training quartiles
+apart, or two steps of a column of more than twenty values. A level of a category has no neighbours,
+and fewer values may be codes.
+
 A significant part need not matter. The training extreme is the outermost of N rows, and in a sample
 of 50 rows a shift by one standard deviation, which weights correct well, often leaves a tenth of
 the target beyond it. What counts is the ``excess`` of the share over 10 / N: where the training
@@ -49,6 +54,7 @@ LEVEL = 0.01  # chance that anything is reported between samples of one distribu
 NO_OVERLAP = 0.1  # excess share of the target in one such part from which weights are refused
 STRONG = 0.05  # and from which they need caution
 MISSED = 10.0  # rows' worth of training mass that may have been missed
+_FEW_VALUES = 20  # different values that may be codes, which have no neighbours
 _ATTAINABLE = 1e-3  # a value is tested where its absence would be at least this significant
 
 
@@ -229,12 +235,22 @@ def _levels(
     both = np.zeros(len(seen), dtype=bool)
     both[place[~lacking]] = True
     alone = (count >= fewest) & ~both & (seen > low) & (seen < high)
-    gaps = tested & lacking & (values > seen[0]) & (values < seen[-1])
+    inside = (values > seen[0]) & (values < seen[-1])
+    gaps = tested & lacking & inside & ~_between_neighbours(values, place, seen, x)
     found = [
         _Part(0, "at", float(values[j]), float(mass[j]), int(present[j]))
         for j in np.flatnonzero(gaps)
     ]
     return found, int(tested.sum() + alone.sum())
+
+
+def _between_neighbours(values: Real, place: NDArray[np.intp], seen: Real, x: Real) -> Flags:
+    """Whether the training values around each value are close together."""
+    every = np.union1d(values, seen)
+    low, high = np.quantile(x, (0.25, 0.75))
+    step = float(np.diff(every).min()) if len(every) > _FEW_VALUES else 0.0
+    near = max(2 * step, (high - low) / 10) * (1 + 1e-9)
+    return np.asarray(seen[place] - seen[np.maximum(place - 1, 0)] <= near)
 
 
 def _has_ties(
