@@ -14,7 +14,7 @@ from ..engine.methods import Method
 from ..exceptions import InputError
 from ..margins import Margins
 from ..numerics.array import Real
-from ..show.answer import ASSUMPTION, Answer, few_rows
+from ..show.answer import ASSUMPTION, Answer, extrapolates, few_rows
 from ..show.notes import Note
 from ..show.table import Column, Record, Table
 from ..show.words import interval_of, printable, shown
@@ -196,10 +196,12 @@ class Estimates(Answer):
 
     @property
     def caution(self) -> str:
-        """That few rows carry the weights, where the number rests on weights."""
-        if self.method not in ("dr", "weights"):
+        """That few rows carry the weights the number rests on, or that it is extrapolated."""
+        if self.method == "none":
             return ""
-        return few_rows(self.effective_sample_size, self.n_train, self.largest_weight)
+        few = few_rows(self.effective_sample_size, self.n_train, self.largest_weight)
+        weighted = self.method in ("dr", "weights")
+        return f"{few if weighted else ''} {extrapolates(self.diagnosis.verdict)}".strip()
 
     @property
     def assumption(self) -> str:

@@ -12,7 +12,6 @@ from scipy.special import fdtrc
 from ..data import Groups
 from ..data.columns import Outcome, row_list
 from ..data.row_weights import kish
-from ..diagnostics import Diagnosis
 from ..engine.intervals import Errors, Number
 from ..engine.methods import Signal
 from ..numerics.array import Flags, Real, Rows
@@ -30,17 +29,6 @@ _DISAGREE = 2.6  # standard errors: one of a hundred by chance
 _SHOWN = 1e-3  # of a number: differences that three digits show
 _ENOUGH = 20  # rows, of which none is beyond 0 and 1 by chance
 _CHANGED = 0.01  # level of the test of p(y | x)
-
-
-def strong_shift(diagnosis: Diagnosis | None) -> Iterator[Note]:
-    """Warn where most target rows are unlike the labelled ones."""
-    if diagnosis is not None and diagnosis.verdict == "strong":
-        text = (
-            "The shift is strong: few labelled rows are like the target's, and what is said of the "
-            "others is extrapolated, which the intervals do not count. Labels of some target rows "
-            "(y_target=) would check it."
-        )
-        yield Note("strong shift", text, "warning")
 
 
 def disagreement(model: str, metric: str, numbers: dict[Method, Number]) -> Iterator[Note]:

@@ -67,7 +67,6 @@ class Run:
         table = Table(tuple(row for one in judged for row in one.rows))
         found = [*self.covered.notes, *(note for one in judged for note in one.notes)]
         assert isinstance(self.covered.diagnosis, Diagnosis)
-        found += notes.strong_shift(self.covered.diagnosis)
         found += notes.rows_that_judge(outcome, self.trained)
         there = table.where(method=self.settings.method)
         found += notes.without_number(there, self.covered.sample.groups)

@@ -36,6 +36,16 @@ def few_rows(effective: float | None, rows: int, largest: float | None = None) -
     )
 
 
+def extrapolates(verdict: str) -> str:
+    """Say that an answer is extrapolated where the verdict is a strong shift; else nothing."""
+    if verdict != "strong":
+        return ""
+    return (
+        "Many target rows are unlike yours. What is said of them is extrapolated, and the interval "
+        "does not count that. Outcomes of a few of them would check it."
+    )
+
+
 class Answer:
     """Base of the results of `estimate`, `evaluate`, `diagnose`, comparisons and conformal models.
 
@@ -62,7 +72,7 @@ class Answer:
 
     @property
     def caution(self) -> str:
-        """That few rows carry the weights, which is to be read first; empty where many do."""
+        """What is to be read first: few rows carry the weights, or many are unlike the target's."""
         return ""
 
     @property
