@@ -306,6 +306,13 @@ def test_the_metric_calibration_curve_is_one_line_per_bin(ask):
     assert rows[1].metric in str(found)
 
 
+def test_bins_that_lean_to_the_outcome_model_have_the_lines_of_the_metric():
+    rows = evaluate(Predictions(P, Q), X, Y, T, metrics=["calibration_curve"])
+    curve = rows.curves[0].reliability
+    lines = [row for row in rows if row.metric.startswith("calibration")]
+    np.testing.assert_allclose([row.interval for row in lines], curve.interval)
+
+
 def test_bins_of_groups_are_those_of_the_target_with_the_rows_of_the_group(ask):
     by = (X[:, 1] > 0, T[:, 1] > 0)
     found = ask(metrics="calibration_curve", by=by, method="weights")

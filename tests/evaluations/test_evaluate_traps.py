@@ -13,7 +13,7 @@ from calls import evaluate_with
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
-from covshift import Cost, Predictions, diagnose, evaluate
+from covshift import Cost, Predictions, Target, diagnose, evaluate
 from covshift.data.columns import spelled
 from covshift.engine.intervals import Errors
 from covshift.evaluations import masses as on
@@ -363,12 +363,15 @@ def rare_problem(seed, N=300, M=600):
 
 
 class Threshold(ClassifierMixin, BaseEstimator):
-    """A model whose score is the first column: it is not learned."""
+    """A model whose score is a column: it is not learned."""
 
     classes_ = np.array([0, 1])
 
+    def __init__(self, column=0):
+        self.column = column
+
     def predict_proba(self, X):
-        p = 1 / (1 + np.exp(3.2 - 1.6 * np.asarray(X)[:, 0]))
+        p = 1 / (1 + np.exp(3.2 - 1.6 * np.asarray(X)[:, self.column]))
         return np.column_stack([1 - p, p])
 
     def predict(self, X):
@@ -387,6 +390,18 @@ def test_where_the_number_is_the_outcome_models_its_error_counts():
         )
         assert dr.value == pytest.approx(model.value)  # nothing speaks against the model
         assert dr.standard_error > model.standard_error * 0.999
+
+
+def test_the_outcome_models_error_counts_in_differences_of_models():
+    X, y, T = rare_problem(1)
+    there = Target(T, finite_population=True)  # its rows err in neither method
+    models = {"first": Threshold(), "second": Threshold(column=1)}
+    dr, model = (
+        evaluate(models, X, y, there, metrics="average_precision", method=method).differences[0]
+        for method in ("dr", "model")
+    )
+    assert dr.value == pytest.approx(model.value)  # nothing speaks against the model
+    assert dr.standard_error > model.standard_error * 0.999
 
 
 @pytest.mark.thorough

@@ -148,7 +148,11 @@ def reliability(judge: Classified, bins: Bins, method: Method) -> Reliability:
     masses = judge.masses(method)
     share, mass = _shares(masses, bins, judge.scored.positive)
     besides = np.zeros(bins.count)
-    if problem.engine.counts_imbalance(engine):
+    if method == "dr" and problem.leans:
+        modelled = _shares(judge.masses("model"), bins, judge.scored.positive)
+        parts = map(problem.model_part, _influences(judge, bins, "model", *modelled))
+        besides = np.nan_to_num([problem.model_error(part) for part in parts])
+    elif problem.engine.counts_imbalance(engine):
         balanced = _shares(judge.unshrunken.masses("dr"), bins, judge.scored.positive)[0]
         besides = np.nan_to_num(np.abs(balanced - share))
     numbers = []

@@ -154,12 +154,19 @@ class Classified:
     def besides(self, metric: Metric, method: Method, group: int | None, found: Influence) -> float:
         """Return the error that the influence values do not hold."""
         besides = 0.0
-        if method == "dr" and self.problem.leans:
-            besides = self.problem.model_error(self.influence(metric, "model", group))
+        part = self.model_part(metric, method, group)
+        if part is not None:
+            besides = self.problem.model_error(part)
         elif self.problem.engine.counts_imbalance(engine_method(method)):
             balanced = metric.of(self.unshrunken.masses("dr", group)).value
             besides = abs(balanced - float(found.value[0]))
         return float(np.nan_to_num(besides))
+
+    def model_part(self, metric: Metric, method: Method, group: int | None) -> Influence | None:
+        """Influence of the folds' models on a number that leans to them."""
+        if method != "dr" or not self.problem.leans:
+            return None
+        return self.problem.model_part(self.influence(metric, "model", group))
 
     def _inside(self, group: int | None) -> Real:
         """One for the rows of a group, labelled rows first."""

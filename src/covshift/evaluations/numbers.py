@@ -62,9 +62,9 @@ class Regressed:
             for method in ENGINE_METHODS:
                 one = self.influence(metric, method, group)
                 besides = 0.0
-                if method == "dr" and self.problem.leans:
-                    leaning = self._about(self._parts(metric))
-                    besides = leaning.model_error(self.influence(metric, "model", group))
+                part = self.model_part(metric, method, group)
+                if part is not None:
+                    besides = self.problem.model_error(part)
                 elif self.problem.engine.counts_imbalance(method):
                     unshrunken = replace(self, problem=self.problem.unshrunken)
                     balanced = unshrunken.influence(metric, "dr", group)
@@ -72,6 +72,13 @@ class Regressed:
                 errors = self.problem.errors(method, group)
                 numbers[method] = errors.number(one, besides=besides, **limits(range_of(metric)))
             yield group, label, numbers
+
+    def model_part(self, metric: Any, method: Method, group: int | None) -> Influence | None:
+        """Influence of the folds' models on a number that leans to them."""
+        if method != "dr" or not self.problem.leans:
+            return None
+        leaning = self._about(self._parts(metric))
+        return leaning.model_part(self.influence(metric, "model", group))
 
     def _signal(self, metric: Any) -> Signal:
         name = "error" if metric == "bias" else title(metric)

@@ -79,10 +79,14 @@ class ScoredProblem(Problem):
         """Whether the doubly robust form leans to the outcome model."""
         return self.weights.steady is not None
 
-    def model_error(self, modelled: Influence) -> float:
-        """Error of the outcome model's own number, as far as the estimate leans to it."""
-        error, _ = self.errors("model").error(modelled.known_target())
-        return float(np.sqrt(max(0.0, 1 - self.engine.residual_factor))) * error
+    def model_part(self, modelled: Influence) -> Influence:
+        """What the folds' models add to the errors of a number, as far as it leans to the model."""
+        lean = float(np.sqrt(max(0.0, 1 - self.engine.residual_factor)))
+        return modelled.known_target().times(lean)
+
+    def model_error(self, part: Influence) -> float:
+        """Error of a number's `model_part`, or of a difference of two."""
+        return self.errors("model").error(part)[0]
 
     def about(self, rest: Real, caution: float = 2 / 3) -> ScoredProblem:
         """Return the same problem for metrics of which the model leaves ``rest`` (N, k)."""

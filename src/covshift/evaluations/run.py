@@ -176,10 +176,16 @@ class Run:
         first = models[0]
         for one in models[1:]:
             for (metric, group, label), influence in one.influence.items():
-                if (metric, group, label) not in first.influence:
+                where = metric, group, label
+                if where not in first.influence:
                     continue
                 errors = one.problem.errors(engine_method(self.settings.method), group)
-                number = errors.number(influence.minus(first.influence[metric, group, label]))
+                besides, parts = 0.0, (one.model_parts[where], first.model_parts[where])
+                if parts[0] is not None and parts[1] is not None:
+                    besides = float(
+                        np.nan_to_num(one.problem.model_error(parts[0].minus(parts[1])))
+                    )
+                number = errors.number(influence.minus(first.influence[where]), besides=besides)
                 yield Difference(
                     one.scored.name,
                     first.scored.name,
@@ -209,6 +215,7 @@ class OneModel:
     few: Labelled | None  # target rows with a label
     rows: list[Performance] = field(default_factory=list)
     influence: dict[Where, Influence] = field(default_factory=dict)  # by the chosen method
+    model_parts: dict[Where, Influence | None] = field(default_factory=dict)  # of their models
     checks: list[Check] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
     curves: Curves | None = None
@@ -236,6 +243,7 @@ class OneModel:
                 numbers = {m: number_within(judge, metric, m, group, found[m]) for m in found}
                 self._add(metric.name, where, numbers, metric.within)
                 self.influence[metric.name, *where] = found[method]
+                self.model_parts[metric.name, *where] = judge.model_part(metric, method, group)
             if self.few is not None:
                 self._check(metric.name, self.few.of_masses(judge, metric), metric.range)
         self.curves = curves_of(judge, method, bins)
@@ -281,6 +289,7 @@ class OneModel:
                 if smooth:
                     one = judge.influence(metric, engine_method(method), group)
                     self.influence[name, group, label] = one
+                    self.model_parts[name, group, label] = judge.model_part(metric, method, group)
             if self.few is not None and smooth:
                 observed = self.few.of_numbers(self.scored, metric)
                 self._check(name, observed, range_of(metric))
