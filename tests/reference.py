@@ -216,6 +216,32 @@ def loss_error_in_one_view(x, residuals, h):
     return h * total / N**2
 
 
+def location_chance(x, t):
+    """Chance of a sum of normal scores beyond the target's, equal ones half, over all deals.
+
+    The score of a value is the mean normal score of its ranks: the mean of a standard normal number
+    between the quantiles that they fill (van der Waerden, 1952).
+    """
+    from statistics import NormalDist
+
+    normal, both = NormalDist(), sorted([*x, *t])
+    n = len(both)
+
+    def density(u):
+        return 0.0 if u in (0, 1) else normal.pdf(normal.inv_cdf(u))
+
+    def score(value):
+        below, at = sum(v < value for v in both), sum(v == value for v in both)
+        return n / at * (density(below / n) - density((below + at) / n))
+
+    scores = [score(value) for value in both]
+    found = sum(score(value) for value in t)
+    sums = [sum(part) for part in combinations(scores, len(t))]
+    above, below = (sum(sign * (s - found) > 1e-9 for s in sums) for sign in (1, -1))
+    equal = len(sums) - above - below
+    return (2 * min(above, below) + equal) / len(sums)
+
+
 def ks_chance(x, t):
     """Share of all ways to deal the values whose distribution functions are as far apart."""
     values, N = list(x) + list(t), len(x)

@@ -1,4 +1,4 @@
-"""The Kolmogorov-Smirnov test with and without ties: exact, of the right size, not too weak."""
+"""Tests of one feature, with and without ties: exact, of the right size, not too weak."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from covshift.diagnostics import features as ks
-from covshift.diagnostics.features import ks_p_value
+from covshift.diagnostics.features import ks_p_value, number_p_value
 
 LEVELS = st.integers(0, 3).map(float)
 
@@ -150,3 +150,90 @@ def test_equal_samples_and_constant_columns_are_no_evidence():
     values = np.repeat([0.0, 1.0], 700)
     assert p_value(values, values) == 1.0
     assert p_value(np.zeros(9), np.zeros(4)) == 1.0
+
+
+# Location beside distance
+
+
+def together(x, t):
+    return number_p_value(x, t, np.full(len(t), 1 / len(t)), float(len(t)))
+
+
+def location(x, t):
+    share = np.full(len(t), 1 / len(t))
+    return ks.location_p_value(*ks._groups(x, t, share, float(len(t)), None))
+
+
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize(("N", "M"), [(8, 8), (12, 5), (5, 11)])
+def test_the_test_of_location_is_near_that_of_all_ways_to_deal_the_rows(N, M, whole):
+    rng = np.random.default_rng(N)
+    for moved in (0.0, 0.4, 0.8, 1.6):
+        x, t = rng.normal(size=N), rng.normal(moved, 1, size=M)
+        x, t = (np.round(x), np.round(t)) if whole else (x, t)
+        exact = reference.location_chance(x.tolist(), t.tolist())
+        assert location(x, t) == pytest.approx(exact, rel=0.25, abs=0.008)
+        assert location(t, x) == pytest.approx(location(x, t))
+        assert location(-x, -t) == pytest.approx(location(x, t))
+
+
+def test_three_values_and_more_have_both_tests_and_two_the_exact_one():
+    rng = np.random.default_rng(7)
+    x, t = (rng.random(80) < 0.3).astype(float), (rng.random(60) < 0.5).astype(float)
+    assert together(x, t) == p_value(x, t)
+    x, t = rng.normal(size=300), rng.normal(0.3, 1, size=300)
+    assert together(x, t) == pytest.approx(min(3 * p_value(x, t), 1.25 * location(x, t)))
+    spread = 2 * rng.normal(size=300)  # which a test of location does not see
+    assert together(x, spread) == pytest.approx(3 * p_value(x, spread))
+    assert together(x, spread) < 0.01
+    assert together(x, x) == 1.0
+
+
+def test_weights_count_in_both_tests():
+    rng = np.random.default_rng(6)
+    x, t = rng.integers(0, 5, 60).astype(float), rng.integers(1, 6, 40).astype(float)
+    weight = rng.integers(1, 4, 40)
+    share = weight / weight.sum()
+    repeated = together(x, np.repeat(t, weight))
+    assert number_p_value(x, t, share, float(weight.sum())) == pytest.approx(repeated)
+    own = np.append(np.full(60, 1 / 60), 0.0)  # a row of weight zero is none
+    assert number_p_value(np.append(x, 99.0), t, share, 40.0, own) == pytest.approx(
+        number_p_value(x, t, share, 40.0, own[:60])
+    )
+
+
+def few_high(rng, rows):
+    return np.where(rng.random(rows) < 0.95, 0.0, rng.integers(1, 20, rows))
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("draw", "N", "M"),
+    [
+        (lambda rng, rows: rng.normal(size=rows), 50, 50),
+        (lambda rng, rows: rng.integers(0, 5, rows).astype(float), 300, 50),
+        (few_high, 1000, 50),
+    ],
+)
+def test_both_tests_together_have_the_level_of_one(draw, N, M):
+    rng = np.random.default_rng(8)
+    found = np.array([together(draw(rng, N), draw(rng, M)) for _ in range(2000)])
+    for level in (0.005, 0.05):
+        error = np.sqrt(level * (1 - level) / 2000)
+        assert (found <= level).mean() <= level + 2.5 * error
+
+
+def test_a_small_change_of_place_is_seen_nearly_as_often_as_by_a_t_test():
+    rng = np.random.default_rng(9)
+    found = np.zeros((3, 300))
+    for k in range(300):
+        x, t = rng.normal(size=300), rng.normal(0.25, 1, size=300)
+        found[:, k] = together(x, t), stats.ttest_ind(x, t).pvalue, p_value(x, t)
+    power, of_t, of_distance = (found <= 0.0025).mean(axis=1)
+    assert power > of_t - 0.06
+    assert power > of_distance + 0.1
+    income = [(np.exp(1.5 * rng.normal(size=300)), np.exp(1.5 * rng.normal(0.3, 1, size=300)))
+              for _ in range(100)]  # fmt: skip
+    skewed = np.array([(together(*pair), stats.ttest_ind(*pair).pvalue) for pair in income])
+    power, of_t = (skewed <= 0.0025).mean(axis=0)
+    assert power > of_t + 0.3
