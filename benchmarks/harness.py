@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -34,6 +35,13 @@ def machine(packages: Sequence[str] = ("numpy", "scipy", "scikit-learn", "covshi
             here = getattr(sys.modules.get(package), "__version__", "absent")
             parts.append(f"{package} {here}")
     return ", ".join(parts)
+
+
+def commit() -> str:
+    """Return the commit of the code, or what the variable COMMIT says where there is no git."""
+    command = ["git", "-C", str(RESULTS.parent), "rev-parse", "--short", "HEAD"]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)
+    return found.stdout.strip() or os.environ.get("COMMIT", "unknown")
 
 
 def _cores() -> str:

@@ -49,7 +49,7 @@ def test_the_scale_of_weights_does_not_change_the_kernel():
 def test_blocks_choose_and_fit_as_all_rows_do(outcome):
     made = VSVC if outcome is y else VSVR
     options = {"fast": True, "solver": "primal", "random_state": 0}
-    whole = made(**options).fit(X, outcome, X_target=T)
+    whole = made("none", **options).fit(X, outcome, X_target=T)
     blocks = from_arrays(X, outcome, batch_rows=20)
     parts = fit_blocks(made(**options), blocks, X_target=T)
     predict = "predict_proba" if made is VSVC else "predict"
@@ -109,7 +109,7 @@ def test_frames_with_categories_are_their_dummies(kind):
         "polars": lambda d: pytest.importorskip("polars").from_pandas(d),
         "pyarrow": lambda d: pytest.importorskip("pyarrow").Table.from_pandas(d),
     }[kind]
-    machine = VSVR(kernel=Kernel("rbf", width=2.0), reg=0.1).fit(
+    machine = VSVR("none", kernel=Kernel("rbf", width=2.0), reg=0.1).fit(
         convert(data), target, X_target=convert(new)
     )
     by_hand = clone(machine).set_params(kernel__coordinates="none").fit(dummies(data), target)

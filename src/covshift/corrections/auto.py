@@ -70,6 +70,7 @@ class Choice:
     baseline: Evidence
     chosen: Evidence  # the baseline itself where no gain is clear
     compared: tuple[Evidence, ...]  # the other candidates
+    why_none: str = "No rows can be held out"  # where nothing was compared
 
     @property
     def share(self) -> float:
@@ -90,7 +91,9 @@ class Choice:
         rows = [
             {
                 "correction": found.correction,
-                "reg": float(used.get(found.correction, settings[found.setting])),
+                "reg": float(
+                    used[found.correction] if found.correction in used else settings[found.setting]
+                ),
                 "error": found.error,
                 "gain": found.gain,
                 "standard_error": found.standard_error,
@@ -109,17 +112,19 @@ class Choice:
         return self.share if evidence is self.chosen else 0.0
 
     def _reason(self) -> str:
+        if not self.compared:
+            return f"{self.why_none}: the model is left as it is."
         if self.chosen is self.baseline:
-            needed = min((found.needed for found in self.compared), default=np.inf)
-            clearly = f"by more than {needed:.1f} standard errors" if needed < np.inf else "at all"
+            needed = min(found.needed for found in self.compared)
             return (
-                f"No correction lowers the estimated target error {clearly}: the model is left as "
-                "it is."
+                "No correction lowers the estimated target error by more than "
+                f"{needed:.1f} standard errors: the model is left as it is."
             )
         return (
             f"{self.chosen.correction!r} lowers the estimated target error by "
             f"{self.chosen.gain / self.baseline.error:.1%} "
-            f"({self.chosen.gain / self.chosen.standard_error:.1f} standard errors)."
+            f"({self.chosen.gain / self.chosen.standard_error:.1f} standard errors); it was mixed "
+            f"in with a share of {self.share:.0%}."
             if self.chosen.standard_error > 0
             else f"{self.chosen.correction!r} lowers the estimated target error on every row."
         )
@@ -176,10 +181,10 @@ def choose(predictions: Mapping[str, Real], Y: Real, w: Real, plain: Real) -> Ch
     return Choice(baseline, best if best.share > 0 else baseline, compared)
 
 
-def no_choice() -> Choice:
-    """Return the uncorrected model, for a sample from which no rows can be held out."""
+def no_choice(why: str = Choice.why_none) -> Choice:
+    """Return the uncorrected model, where nothing can be compared."""
     baseline = Evidence(BASELINE, 0, float("nan"), 1.0, 0.0, 0.0)
-    return Choice(baseline, baseline, ())
+    return Choice(baseline, baseline, (), why)
 
 
 def _best_setting(path: Real, Y: Real, w: Real) -> int:

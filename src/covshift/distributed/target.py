@@ -8,9 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 
-from ..corrections import as_correction
 from ..data.parameters import whole
 from ..data.row_weights import target_weights
 from ..data.validation import (
@@ -88,7 +86,7 @@ def check_by_features(estimator: Any) -> None:
     if isinstance(estimator, CDFWeights):
         alone, what = name_of(estimator._views) == "additive", f"views={estimator.views!r}"
     else:
-        correction = clone(as_correction(estimator.correction), safe=False)
+        correction = estimator._one_correction()
         alone, what = correction.by_features, repr(correction)
     if not alone:
         raise InputError(

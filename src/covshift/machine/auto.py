@@ -1,4 +1,10 @@
-"""How a kernel machine finds its correction when it is told ``correction="auto"``."""
+"""How a kernel machine finds its correction (theory, section 3.4), and its penalty.
+
+The uncorrected machine is fitted first, as ``correction="none"`` fits it. Then the candidates
+predict the same held-out rows in features of its kernel, a few hundred at most: what they differ
+by from the uncorrected machine there decides whether, and in which share, one of them is fitted
+and mixed in.
+"""
 
 from __future__ import annotations
 
@@ -7,104 +13,256 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, lapack
 from sklearn.utils import check_random_state
 
-from ..corrections import Unweighted
-from ..corrections.auto import Choice, candidates, choose, no_choice
+from ..corrections.auto import BASELINE, Choice, candidates, choose, no_choice
 from ..data.fit import FitProblem, some_rows
-from ..exceptions import InputError
+from ..exceptions import NoOverlapError
 from ..numerics.array import Real, Rows
 from ..numerics.folds import Fold, part_of, ranked_folds
-from ..numerics.kernels import landmarks
 from ..numerics.parallel import over_rows
+from ..numerics.quiet import quiet
 from ..numerics.statistics import least, rounding_of
-from ..operators import VOperator
+from ..operators import Dense, Diagonal, VOperator
 from ..weights import CDFWeights
 from .dual import Dual, SmallFactor, small_factor
 from .expansion import Expansion
 
+_STRONGER = 3  # penalties that a candidate tries: the uncorrected machine's, and stronger ones
+_MOST_FEATURES = 120
+_NEGLIGIBLE = 0.01  # of the penalty: what features may leave out of a kernel value
+_EXACT = 1e-13  # of the largest kernel value: rounding
+_APART = "Parts of the target have no training rows, so that no held-out row can speak for them"
+_FAR_BELOW = 4  # part of the rows that features must not exceed to be worth their while
 
-def fit_auto(machine: Any, problem: FitProblem, kernels: Sequence[Any]) -> None:
-    """Mix the correction of least estimated target error with the uncorrected machine.
 
-    The machine is a `KernelMachine`; on landmarks a sample of the rows chooses. Of several
-    ``kernels`` it takes the uncorrected machine's.
+def mix_exact(
+    machine: Any, problem: FitProblem, tuning: Tuning, folds: Sequence[Fold], K: Real
+) -> None:
+    """Mix a correction into the exact machine, which is fitted without one.
+
+    ``tuning`` and ``folds`` are what it was tuned by, and K are its kernel values (N, N).
     """
-    if machine._kernel.name == "precomputed":
-        raise InputError("correction='auto' needs points, not a precomputed kernel.")
-    exact = machine._solver(problem.N) == "dual"
-    random_state = check_random_state(machine.random_state)
-    some = problem if exact else problem.rows(some_rows(problem.N, random_state))
-    kernel = _best_kernel(machine, some, kernels)
-    K = kernel(some.X, some.X)
-    fixed = None if machine.reg == "cv" else np.array([float(machine.reg)])
-    choice, regs, weights, held_out = choose_correction(
-        some, K, fixed, min(int(machine.n_folds), some.N)
-    )
-    Z = problem.X
-    if not exact:
-        Z = landmarks(problem.X, int(machine.n_components), random_state, problem.units)
-    coef, intercept = np.zeros((len(Z), problem.Y.shape[1])), np.zeros(problem.Y.shape[1])
-    if choice.share and not exact:
-        weights = target_weights(problem)
-    used = {}
-    for evidence, share in choice.parts():
+    if len(folds) < 2 or tuning.held_out is None:
+        _tell(machine, no_choice(), machine.reg_)
+        return
+    rows = np.concatenate([fold.rows for fold in folds])
+    f = f_0 = np.empty_like(problem.Y)
+    f_0[rows] = tuning.held_out
+    Psi = features_of(K, _NEGLIGIBLE * machine.reg_, _MOST_FEATURES)
+    # What is left of a kernel value is nearly zero between two rows: as a larger penalty is.
+    left_out = max(0.0, float(np.mean(np.diag(K) - np.einsum("ij,ij->i", Psi, Psi))))
+    regs = _tried(machine)
+    choice, weights, predictions = _compared(problem, Psi, regs, left_out, folds, f_0)
+    evidence, reg_0 = choice.chosen, machine.reg_
+    if choice.share:
+        plain = machine.dual_coef_, machine.intercept_
         machine.correction_ = candidates(weights)[evidence.correction]
-        if exact:
-            machine.reg_ = float(regs[evidence.setting])
-            machine._solve_dual(machine._operator(problem), problem, K)
-        else:
-            machine._start_stream(problem, kernel, problem.X, Z)
-            machine._add_and_solve(problem)
-        used[evidence.correction] = machine.reg_
-        coef += share * (machine.dual_coef_ if exact else machine.coef_)
-        intercept += share * machine.intercept_
-    setattr(machine, "dual_coef_" if exact else "coef_", coef)
-    machine.intercept_, machine._stream = intercept, None
+        machine.reg_ = float(regs[evidence.setting])
+        machine._solve_dual(machine._operator(problem), problem, K)
+        machine.dual_coef_, machine.intercept_ = _mixed(
+            choice.share, plain, (machine.dual_coef_, machine.intercept_)
+        )
+        machine._f = replace(machine._f, coef=machine.dual_coef_, c=machine.intercept_)
+        f = f_0 + choice.share * (predictions[evidence.correction][evidence.setting] - f_0)
+    _tell(machine, choice, reg_0, regs)
+    if machine._uses_held_out():
+        machine._learn_from_held_out(f[rows], problem.X, problem.Y, problem.w, folds)
+
+
+def mix_on_landmarks(machine: Any, problem: FitProblem) -> None:
+    """Mix a correction into the fit on landmarks, which has none; a sample of the rows chooses."""
+    stream = machine._stream
+    some = problem.rows(some_rows(problem.N, check_random_state(machine.random_state)))
+    folds = ranked_folds(some.X, some.Y, min(int(machine.n_folds), some.N), some.w)
+    if len(folds) < 2:
+        _tell(machine, no_choice(), machine.reg_)
+        return
+    Psi = stream.kernel(some.X, stream.Z) @ stream.basis.W
+    regs = _tried(machine)
+    choice, weights, _ = _compared(some, Psi, regs, 0.0, folds)
+    if not choice.share:
+        _tell(machine, choice, machine.reg_, regs)
+        return
+    reg_0, plain = machine.reg_, (machine.coef_, machine.intercept_)
+    learns = machine._uses_held_out() and len(stream.folds) > 1
+    f_0 = _on_sample(machine)[0] if learns else None
+    if some.N < problem.N:
+        weights = target_weights(problem)
+    machine.correction_ = candidates(weights)[choice.chosen.correction]
+    machine._start_stream(problem, stream.kernel, problem.X, stream.Z)
+    machine._add_and_solve(problem, reg=float(regs[choice.chosen.setting]))
+    machine.coef_, machine.intercept_ = _mixed(
+        choice.share, plain, (machine.coef_, machine.intercept_)
+    )
+    machine._f = Expansion(stream.kernel, stream.Z, machine.coef_, machine.intercept_)
+    _tell(machine, choice, reg_0, regs)
+    if f_0 is not None:
+        f, folds = _on_sample(machine)
+        sample, Y = machine._sample
+        machine._learn_from_held_out(
+            f_0 + choice.share * (f - f_0), sample.X, Y, sample.counts, folds
+        )
+
+
+def _on_sample(machine: Any) -> tuple[Real, list[Fold]]:
+    """Return what the rows of the machine's sample get without their folds, and the folds."""
+    sample, Y = machine._sample
+    found: tuple[Real, list[Fold]] = machine._stream.held_out(
+        sample.X, Y, sample.counts, sample.repeats, machine.reg_
+    )
+    return found
+
+
+def _mixed(share: float, *machines: tuple[Real, Real]) -> tuple[Real, Real]:
+    """Mix coefficients and intercepts of two machines, ``share`` of the second."""
+    (coef_0, c_0), (coef, c) = machines
+    return coef_0 + share * (coef - coef_0), c_0 + share * (c - c_0)
+
+
+def _tell(machine: Any, choice: Choice, reg_0: float, regs: Sequence[float] | Real = ()) -> None:
+    """Keep what was chosen, and why."""
+    used = {BASELINE: reg_0}
+    if choice.share:
+        used[choice.chosen.correction] = machine.reg_
     machine.correction_ = candidates(target_weighter())[choice.chosen.correction]
     machine.selection_report_ = choice.report(regs, used)
-    machine._f = Expansion(kernel, Z, coef, intercept)
-    if held_out is not None and machine._uses_held_out():
-        machine._learn_from_held_out(*held_out)
 
 
-def choose_correction(
-    problem: FitProblem, K: Real, regs: Real | None, n_folds: int
-) -> tuple[Choice, Real, Any, tuple[Any, ...] | None]:
-    """Compare the candidates with kernel values K (N, N).
+def _tried(machine: Any) -> Real:
+    """Penalties of the candidates: that of the fitted machine, and stronger ones if it chose it."""
+    count = _STRONGER if machine.reg == "cv" else 1
+    return np.asarray(machine.reg_ * 10.0 ** (_STEP * np.arange(count)))
 
-    Returns the choice, the penalties, the weights of the rows, or what would find them, and what
-    rows held out get from the mixture: (f, X, Y, w, folds). All hold out the same folds, on one
-    path of penalties per candidate and fold, and take the penalty that they take alone. ``regs``
-    are given where the grid is not to be chosen.
-    O(candidates x folds x N^3) time, O(N^2) memory.
+
+def features_of(K: Real, tolerance: float, most: int) -> Real:
+    """Return Psi (N, r) with K = Psi Psi' up to ``tolerance``, or r = ``most``.
+
+    The first columns of a Cholesky factor with pivots, O(N r^2).
     """
-    folds = ranked_folds(problem.X, problem.Y, n_folds, problem.w)
-    if len(folds) < 2:
-        regs = np.array([kernel_scale(K, problem.w)]) if regs is None else regs
-        return no_choice(), regs, target_weighter(), None
-    if regs is None:
-        regs = penalties(kernel_scale(K, problem.w), float(problem.w.sum()))
-    weights = target_weights(problem)
-    predictions = {
-        name: _held_out(problem, problem.operator(correction), K, regs, folds)
-        for name, correction in candidates(weights).items()
-    }
+    L, pivots, rank, _ = lapack.dpstrf(K, lower=1, tol=tolerance)
+    Psi = np.empty((len(K), min(int(rank), most)))
+    Psi[pivots - 1] = np.tril(L[:, : Psi.shape[1]])
+    return Psi
+
+
+def _all_features(K: Real) -> Real | None:
+    """Return Psi (N, r) with K = Psi Psi' where r is far below N, else None."""
+    few, tolerance = len(K) // _FAR_BELOW, _EXACT * float(np.diag(K).max())
+    some = np.linspace(0, len(K) - 1, few + 1).astype(np.intp)
+    if features_of(K[np.ix_(some, some)], tolerance, few + 1).shape[1] > few:
+        return None
+    Psi = features_of(K, tolerance, few + 1)
+    return Psi if Psi.shape[1] <= few else None
+
+
+def _compared(
+    problem: FitProblem,
+    Psi: Real,
+    regs: Real,
+    left_out: float,
+    folds: Sequence[Fold],
+    f_0: Real | None = None,
+) -> tuple[Choice, Any, dict[str, Real]]:
+    """Return the choice, the weights of the rows, or what would find them, and `_held_out`."""
+    try:
+        with quiet(UserWarning):  # nobody has asked for these weights
+            weights = problem.weigh(target_weighter(allow_no_overlap=False))
+    except NoOverlapError:
+        return no_choice(_APART), target_weighter(), {}
+    predictions = _held_out(problem, weights, Psi, regs, left_out, folds, f_0)
     choice = choose(predictions, problem.Y, weights * problem.w, problem.w)
-    rows = np.concatenate([fold.rows for fold in folds])
-    f = sum(
-        share * predictions[evidence.correction][evidence.setting][rows]
-        for evidence, share in choice.parts()
-    )
-    return choice, regs, weights, (f, problem.X, problem.Y, problem.w, folds)
+    return choice, weights, predictions
 
 
-def _best_kernel(machine: Any, problem: FitProblem, kernels: Sequence[Any]) -> Any:
-    """Return the kernel; where several are compared, the uncorrected machine's."""
-    if len(kernels) == 1:
-        return kernels[0]
-    found, _ = machine._tune_dual(problem.operator(Unweighted()), problem, kernels, None)
-    return kernels[found.best[0]]
+def _held_out(
+    problem: FitProblem,
+    weights: Real,
+    Psi: Real,
+    regs: Real,
+    left_out: float,
+    folds: Sequence[Fold],
+    f_0: Real | None = None,
+) -> dict[str, Real]:
+    """Predict every row without its fold: (1, N, k) without a correction, else (penalties, N, k).
+
+    Psi (N, r) are features of the rows, from which ``left_out`` of the kernel is missing, and f_0
+    (N, k) what the uncorrected machine itself predicts: candidates then differ from that as they do
+    in the features. O(candidates x (N^2 r + folds x penalties x r^3)).
+    """
+    found: dict[str, Real] = {}
+    for name, correction in candidates(weights).items():
+        V = problem.operator(correction)
+        tried = regs[:1] if name == BASELINE else regs
+        found[name] = np.empty((len(tried), *problem.Y.shape))
+        paths = feature_paths(V, Psi, problem.Y, folds, tried + left_out)
+        for fold, path in zip(folds, paths, strict=True):
+            found[name][:, fold.rows] = path
+    if f_0 is not None:
+        shift = f_0 - found[BASELINE][0]
+        found = {name: f + shift for name, f in found.items()}
+    return found
+
+
+def feature_paths(
+    V: VOperator, Psi: Real, Y: Real, folds: Sequence[Fold], regs: Real
+) -> list[list[Real]]:
+    """Predict the rows of every fold from the others at every penalty, f linear in Psi (N, r).
+
+    With A = [Psi, 1, Y] and VA at hand, leaving out rows takes but their own part of V.
+    """
+    A = np.column_stack([Psi, np.ones(len(Y)), Y])
+    if not isinstance(V, Diagonal):  # all entries at once: of many columns products are slow
+        V = Dense(V.dense())
+    VA = np.asarray(V.matmat(A))
+    whole, found = A.T @ VA, []
+    for fold in folds:
+        held = A[fold.rows]
+        cross = held.T @ VA[fold.rows]
+        own = held.T @ np.asarray(V.subset(fold.rows).matmat(held))
+        path = ridge_path(whole - cross - cross.T + own, Psi.shape[1], regs)
+        found.append([Psi[fold.rows] @ v + c for v, c in path])
+    return found
+
+
+def ridge_path(
+    G: Real,
+    r: int,
+    regs: Sequence[float] | Real,
+    eigh: Callable[[Real], tuple[Real, Real]] = np.linalg.eigh,
+) -> list[tuple[Real, Real]]:
+    """Minimise ||R Psi v + c R 1 - R Y||^2 + reg ||v||^2 for every penalty: v (r, k) and c (k,).
+
+    G = A'VA for the columns A = [Psi, 1, Y]. Few penalties by Cholesky, many by eigenvalues.
+    """
+    H, h = G[:r, :r], G[:r, r]  # Psi'V Psi, Psi'V1
+    B, b, one = G[:r, r + 1 :], G[r, r + 1 :], G[r, r]  # Psi'VY, 1'VY, 1'V1
+    if one > 0:  # the intercept is free: take it out
+        H, B = H - np.outer(h, h) / one, B - np.outer(h, b) / one
+    H = (H + H.T) / 2
+    found = None
+    if len(regs) <= _FEW:
+        found = _by_cholesky(H, B, regs)
+    if found is None:
+        values, Q = eigh(H)
+        values, QB = np.maximum(values, 0), Q.T @ B
+        found = [Q @ (QB / (values + reg)[:, None]) for reg in regs]
+    return [(v, (b - h @ v) / one if one > 0 else np.zeros(len(b))) for v in found]
+
+
+def _by_cholesky(H: Real, B: Real, regs: Sequence[float] | Real) -> list[Real] | None:
+    """Solve (H + reg I) v = B; None where, of a tiny penalty, rounding has the last word."""
+    found = []
+    for reg in regs:
+        S = np.array(H, order="F")
+        S[np.diag_indices_from(S)] += reg
+        try:
+            factor = cho_factor(S, lower=True, overwrite_a=True, check_finite=False)
+        except LinAlgError:
+            return None
+        found.append(np.asarray(cho_solve(factor, B, check_finite=False)))
+    return found
 
 
 def target_weights(problem: FitProblem) -> Real:
@@ -112,24 +270,9 @@ def target_weights(problem: FitProblem) -> Real:
     return problem.weigh(target_weighter())
 
 
-def target_weighter() -> CDFWeights:
+def target_weighter(*, allow_no_overlap: bool = True) -> CDFWeights:
     """What finds them, whether or not there is overlap."""
-    return CDFWeights(allow_no_overlap=True, random_state=0)
-
-
-def _held_out(
-    problem: FitProblem, V: VOperator, K: Real, regs: Real, folds: Sequence[Fold]
-) -> Real:
-    """Predict every row without its fold, at every penalty: (penalties, N, k)."""
-    f = np.empty((len(regs), *problem.Y.shape))
-
-    def predict(i: int) -> None:
-        train, test = folds[i].rest(problem.w)[0], folds[i].rows
-        R = small_factor(V.subset(train))
-        f[:, test] = held_out_path(R, K, problem.Y, train, test, regs)
-
-    over_folds(predict, len(folds), problem.N)
-    return f
+    return CDFWeights(allow_no_overlap=allow_no_overlap, random_state=0)
 
 
 # Choose the penalty, and the kernel's width, by cross-validated error (theory, section 3.1).
@@ -140,6 +283,7 @@ def _held_out(
 
 _SMALLEST = -4.0  # decades below the scale of the kernel
 _STEP = 8 / 19  # decades from one penalty to the next
+_FEW = 4  # penalties up to which a factorisation of each is faster
 _THREADED = range(1 << 16, 1 << 24)  # entries of K, where folds are worth a thread and its memory
 
 
@@ -207,25 +351,33 @@ def tune_dual(
     folds: Sequence[Fold],
     K: Real | None = None,
     regs: Real | None = None,
+    *,
+    in_features: bool = False,
 ) -> Tuning:
     """Cross-validate the exact machine, one decomposition per fold and kernel.
 
     V of a fold's training rows is a part of V. ``K`` is given where the kernel is precomputed,
     ``regs`` (P,) where the grid is not to be chosen; else every kernel has its own.
+    ``in_features`` is faster where the rank of a kernel is far below N, as that of a linear one is.
     O(folds x kernels x N^3) time, O(N^2) memory.
     """
     rounding = rounding_of(Y, w)
     parts = [fold.rest(w) for fold in folds]
-    factors = over_folds(lambda i: small_factor(part_of(V, *parts[i])), len(folds), len(X))
+    factors: list[SmallFactor | None] = [None] * len(folds)  # made once, where they are needed
     grids, errors, held_out = [], [], []
     for kernel in kernels:
         values = kernel(X, X) if K is None else K
         grid = penalties(kernel_scale(values, w), float(w.sum())) if regs is None else regs
 
         def path(i: int, values: Real = values, grid: Real = grid) -> list[Real]:
-            return held_out_path(factors[i], values, Y, parts[i][0], folds[i].rows, grid)
+            R = factors[i] = factors[i] or small_factor(part_of(V, *parts[i]))
+            return held_out_path(R, values, Y, parts[i][0], folds[i].rows, grid)
 
-        paths = over_folds(path, len(folds), len(X))
+        Psi = _all_features(values) if in_features else None
+        if Psi is None:
+            paths = over_folds(path, len(folds), len(X))
+        else:
+            paths = feature_paths(V, Psi, Y, folds, grid)
         total = np.zeros(len(grid))
         for fold, predicted in zip(folds, paths, strict=True):
             total += [fold.weight @ ((f - Y[fold.rows]) ** 2).sum(axis=1) for f in predicted]

@@ -9,13 +9,15 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
-from ..corrections import as_correction
+from ..corrections import Unweighted, as_correction
 from ..corrections.at_cuts import AtCuts
 from ..corrections.auto import is_auto
 from ..data import fields
 from ..data.fit import TARGET_REQUEST, FitProblem, GivenWeights, check_problem
 from ..data.parameters import Rule, Rules, check_parameters, flag, number, one_of, whole
+from ..data.validation import unwrap_target
 from ..encoding import TableEncoder
 from ..exceptions import ConditionWarning, InputError
 from ..numerics.array import Real, Rows
@@ -26,7 +28,8 @@ from ..numerics.kernels import KERNEL_OR_SUM, Kernel
 from ..numerics.parallel import one_blas_thread
 from ..numerics.progress import warn_if_slow
 from ..numerics.row_sample import RowSample
-from .auto import Tuning, fit_auto, kernel_scale, kernel_spread, tune_dual
+from ..registry import NONE
+from .auto import Tuning, kernel_scale, kernel_spread, mix_exact, mix_on_landmarks, tune_dual
 from .dual import solve_dual
 from .expansion import Expansion
 from .landmarks import LandmarksFit
@@ -94,7 +97,7 @@ class KernelMachine(LandmarksFit):
 
     def __init__(
         self,
-        correction: Any = "none",
+        correction: Any = None,
         *,
         kernel: Any = "cv",
         reg: Any = "cv",
@@ -123,12 +126,8 @@ class KernelMachine(LandmarksFit):
         self._columns = problem.columns
         self._stream = None
         kernels = [None] if given else self._choose_kernels(problem)
-        if self._chooses():
-            with one_blas_thread(problem.N**2):
-                fit_auto(self, problem, kernels)
-            self.__dict__.pop("_sample", None)
-            return self
-        self.correction_ = clone(as_correction(self.correction), safe=False)
+        chooses = self._chooses(X_target)
+        self.correction_ = Unweighted() if chooses else self._one_correction()
         problem.warn_if_apart(self, self.correction_, stacklevel=3)
         if given and self.correction_.needs_points:
             raise InputError(
@@ -137,10 +136,14 @@ class KernelMachine(LandmarksFit):
             )
         if self._solver(problem.N) == "dual":
             with one_blas_thread(problem.N**2):
-                self._fit_dual(problem, kernels)
+                found = self._fit_dual(problem, kernels, hold_out=chooses)
+                if chooses:
+                    mix_exact(self, problem, *found)
         else:
             self._start_primal(problem, kernels, problem.X)
             self._add_and_solve(problem)
+            if chooses:
+                mix_on_landmarks(self, problem)
             self._stream = None  # its sums would serve further blocks only
         self.__dict__.pop("_sample", None)
         return self
@@ -177,7 +180,13 @@ class KernelMachine(LandmarksFit):
 
     # The exact machine
 
-    def _fit_dual(self, problem: FitProblem, kernels: Sequence[Any]) -> None:
+    def _fit_dual(
+        self, problem: FitProblem, kernels: Sequence[Any], *, hold_out: bool
+    ) -> tuple[Tuning, Sequence[Fold], Real]:
+        """Fit; return what was compared, the folds, and the kernel values.
+
+        ``hold_out`` asks for predictions of held-out rows, for whoever goes on from here.
+        """
         outputs = problem.Y.shape[1]
         warn_if_slow(
             f"{type(self).__name__} of {problem.N} rows and {outputs} classes or outputs",
@@ -187,15 +196,16 @@ class KernelMachine(LandmarksFit):
         )
         V = self._operator(problem)
         given = problem.X if self._kernel.name == "precomputed" else None
-        tuning, folds = self._tune_dual(V, problem, kernels, given)
+        tuning, folds = self._tune_dual(V, problem, kernels, given, hold_out=hold_out)
         kernel, self.reg_ = kernels[tuning.best[0]], tuning.reg
         K = kernel(problem.X, problem.X) if given is None else given
         self._solve_dual(V, problem, K)
         self._f = Expansion(kernel, problem.X, self.dual_coef_, self.intercept_)
         self._after_dual(problem, V, K)
-        if self._uses_held_out() and tuning.held_out is not None:
+        if self._uses_held_out() and tuning.held_out is not None and not hold_out:
             points = None if given is not None else problem.X
             self._learn_from_held_out(tuning.held_out, points, problem.Y, problem.w, folds)
+        return tuning, folds, K
 
     def _operator(self, problem: FitProblem) -> Any:
         V = problem.operator(self.correction_)
@@ -213,13 +223,19 @@ class KernelMachine(LandmarksFit):
         """Let a subclass change the exact solution."""
 
     def _tune_dual(
-        self, V: Any, problem: FitProblem, kernels: Sequence[Any], given: Real | None
+        self,
+        V: Any,
+        problem: FitProblem,
+        kernels: Sequence[Any],
+        given: Real | None,
+        *,
+        hold_out: bool,
     ) -> tuple[Tuning, Sequence[Fold]]:
         """Choose kernel and penalty; return what was compared, and the folds."""
         regs = None if self.reg == "cv" else np.array([float(self.reg)])
         compared = regs is None or len(kernels) > 1
         folds: Sequence[Fold] = []
-        if compared or self._uses_held_out():
+        if compared or hold_out or self._uses_held_out():
             n_folds = int(self.n_folds)
             folds = ranked_folds(problem.X, problem.Y, n_folds, problem.w)
         if len(folds) < 2:  # nothing to hold out
@@ -227,7 +243,9 @@ class KernelMachine(LandmarksFit):
                 K = given if given is not None else kernels[0](problem.X, problem.X)
                 regs = np.array([kernel_scale(K, problem.w)])
             return Tuning(tuple(kernels[:1]), regs[None, :], np.zeros((1, 1))), []
-        tuning = tune_dual(V, problem.X, problem.Y, problem.w, kernels, folds, given, regs)
+        tuning = tune_dual(
+            V, problem.X, problem.Y, problem.w, kernels, folds, given, regs, in_features=hold_out
+        )
         if compared:
             self.reg_path_ = tuning.path()
         return tuning, folds
@@ -241,10 +259,36 @@ class KernelMachine(LandmarksFit):
     ) -> None:
         """Let a subclass learn from predictions f (h, k) for the rows of each fold in turn."""
 
-    # A correction found by comparison
+    # The correction: one, or that of a comparison
 
-    def _chooses(self) -> bool:
-        return is_auto(self.correction)
+    @property
+    def correction_reason_(self) -> str:
+        """What was corrected, and why, in one sentence."""
+        check_is_fitted(self, "_f")
+        report = getattr(self, "selection_report_", None)
+        if report is not None:
+            return str(report["reason"])
+        if self.correction is not None:
+            return f"correction={self.correction!r} was asked for."
+        return (
+            "No correction: by default fit compares corrections where it is given X_target, with "
+            "all rows in memory, a kernel of points and probabilities that are not bounded."
+        )
+
+    def _chooses(self, X_target: Any) -> bool:
+        """Whether corrections are compared; by default where a target is given."""
+        if self.correction is not None:
+            return is_auto(self.correction)
+        return unwrap_target(X_target) is not None and self._can_choose()
+
+    def _can_choose(self) -> bool:
+        """Whether what is asked for leaves a choice."""
+        return bool(self._kernel.name != "precomputed")
+
+    def _one_correction(self) -> Any:
+        """Return the correction that is asked for; by default there is none."""
+        named = NONE if self.correction is None else self.correction
+        return clone(as_correction(named), safe=False)
 
     # What blocks of rows need (blocks.py)
 
@@ -273,6 +317,8 @@ class KernelMachine(LandmarksFit):
     def _check_parameters(self) -> None:
         check_parameters(self)
         self._kernel.check()
+        if is_auto(self.correction) and self._kernel.name == "precomputed":
+            raise InputError("correction='auto' needs points, not a precomputed kernel.")
         if self._kernel.name == "precomputed" and self.solver == "primal":
             raise InputError("solver='primal' needs points, not a precomputed kernel.")
 
@@ -286,7 +332,7 @@ class KernelMachine(LandmarksFit):
             return str(self.solver)
         if N <= _DUAL_ROWS or self._kernel.name == "precomputed":
             return "dual"
-        correction = None if self._chooses() else as_correction(self.correction)
+        correction = None if is_auto(self.correction) else self._one_correction()
         if getattr(correction, "by_blocks", True):
             return "primal"
         if N > _PAIRED_ROWS:

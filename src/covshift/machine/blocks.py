@@ -13,10 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from ..corrections import as_correction
 from ..corrections.base import of_features
 from ..data.features import feature_groups
 from ..data.fit import warn_of_constant
@@ -97,7 +95,7 @@ class BlockFit:
         estimator.__dict__.pop("_frame", None)
         refuse_columns(header, "X", _WHO)
         check_columns(estimator, header, reset=True)
-        estimator.correction_ = clone(as_correction(estimator.correction), safe=False)
+        estimator.correction_ = estimator._one_correction()
         self.estimator = estimator
         self.narrow = narrow  # the target came in single precision: so must the rows
         self._seed = draw_seed(check_random_state(estimator.random_state))

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
+from ..corrections.auto import is_auto
 from ..data.fields import Kind, Labels, Maybe, OrNone, Part
 from ..data.fit import FitProblem, GivenWeights
 from ..data.labels import at_least_two, check_labels, check_outputs, most_probable, one_hot
@@ -47,16 +48,17 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
 
     Parameters
     ----------
-    correction : str or correction
-        How V is made: a name or an object of `covshift.corrections`. "none", the default, is V = I:
-        under covariate shift the best function is the same for sample and target, and a kernel that
-        is flexible enough finds it; on real tables no correction was better on average
-        (benchmarks/results/tables.md). "blended" is additive, symmetric, normalised and mixed with
-        the identity, in half shares up to 150 rows and with 75 / N of V beyond (theory, eq. 2.10).
-        The name of a weighter, such as "kliep", weights the rows. "auto" compares no correction,
-        "blended", CDF weights and both together by importance-weighted cross-validation, and mixes
-        the best with the uncorrected machine as far as the evidence goes (theory, section 3.4): for
-        a kernel that is too simple, such as "linear".
+    correction : str, correction or None
+        How V is made: a name or an object of `covshift.corrections`. None, the default, is "auto"
+        where `fit` is given a target, and "none" where it is not, or leaves no choice: rows in
+        blocks or on a device, a precomputed kernel, ``probability="qp"``. "auto" compares no
+        correction, "blended", CDF weights and both together by importance-weighted
+        cross-validation, and mixes the best with the uncorrected machine as far as the evidence
+        goes (theory, section 3.4). A kernel that is flexible enough seldom needs one; a kernel that
+        is too simple, such as "linear", often does (benchmarks/results/auto.md). "none" is V = I.
+        "blended" is additive, symmetric, normalised and mixed with the identity, in half shares up
+        to 150 rows and with 75 / N of V beyond (theory, eq. 2.10). The name of a weighter, such as
+        "kliep", weights the rows.
     kernel : str, list of str, callable or `Kernel`
         "cv": a sum of a linear, a Gaussian and a Laplacian kernel, whose amplitudes and widths have
         the largest evidence on a sample of the rows (theory, section 3.6). Another name, such as
@@ -107,10 +109,12 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         Where "cv" compared them: the widths "width", for each of them the penalties "reg"
         (widths, P), and their cross-validated errors, "error" (widths, P).
     correction_ : correction
-        The one used; with "auto", the one that was mixed in, `Unweighted` where none was.
+        The one used; of several compared, the one that was mixed in, `Unweighted` where none was.
     selection_report_ : dict
-        With "auto": what was "chosen", its "share" in the mixture, the "reason", and for all
-        "candidates" their estimated target error, gain and standard error.
+        Where corrections were compared: what was "chosen", its "share" in the mixture, the
+        "reason", and for all "candidates" their estimated target error, gain and standard error.
+    correction_reason_ : str
+        In one sentence what was corrected, and why.
     target_coverage_ : float
         Share of the training rows, by weight, that the target sees.
     rank_ : int
@@ -157,7 +161,7 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
 
     def __init__(
         self,
-        correction: Any = "none",
+        correction: Any = None,
         *,
         kernel: Any = "cv",
         reg: Any = "cv",
@@ -341,9 +345,12 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     def _label_keys(self, y: NDArray[Any]) -> Any:
         return label_keys(y)
 
+    def _can_choose(self) -> bool:
+        return super()._can_choose() and self.probability != "qp"
+
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.probability == "qp" and self._chooses():
+        if self.probability == "qp" and is_auto(self.correction):
             raise InputError(
                 "probability='qp' bounds one machine, and correction='auto' mixes two. Use "
                 "probability='logistic', or choose a correction."

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..corrections import as_correction
+from ..corrections.auto import is_auto
 from ..corrections.matrix import warn_if_faint
 from ..data.fit import (
     FitProblem,
@@ -153,7 +153,7 @@ class LandmarksFit(FittedFunction):
         return (
             is_torch(X)
             and X.ndim == 2
-            and not self._chooses()
+            and not is_auto(self.correction)
             and self._solver(int(X.shape[0])) == "primal"
             and (self._kernel.searched or self._kernel.name in DEVICE_KERNELS)
             and self._kernel.coordinates in ("standard", "none")
@@ -164,7 +164,7 @@ class LandmarksFit(FittedFunction):
     )
     def _fit_on_device(self, X: Any, Y: Real, X_target: Any, weights: GivenWeights) -> Self:
         problem = check_device_problem(X, Y, X_target, weights)
-        self.correction_ = clone(as_correction(self.correction), safe=False)
+        self.correction_ = self._one_correction()
         self._columns = problem.columns
         self._stream = None
         problem.warn_if_apart(self, self.correction_, stacklevel=4)
@@ -182,15 +182,15 @@ class LandmarksFit(FittedFunction):
             setattr(self, name, like(getattr(self, name), X))
         return self
 
-    def _add_and_solve(self, problem: FitProblem) -> None:
+    def _add_and_solve(self, problem: FitProblem, reg: float | None = None) -> None:
         stream = self._stream
         if stream is None:
             raise RuntimeError("There is no stream to add to.")
         stream.add(problem.X, problem.Y, problem.w)
-        self._solve(stream)
+        self._solve(stream, reg)
 
-    def _solve(self, stream: Primal) -> None:
-        """Choose the penalty and fit, from the sums in ``stream``."""
+    def _solve(self, stream: Primal, reg: float | None = None) -> None:
+        """Fit, from the sums in ``stream``, with a penalty that is given or chosen."""
         total = stream.total()
         first = not hasattr(self, "target_coverage_")
         self.target_coverage_ = total.covered / total.weight
@@ -203,7 +203,9 @@ class LandmarksFit(FittedFunction):
                 self.correction_,
                 stacklevel=6,
             )
-        if self.reg == "cv" and len(stream.folds) > 1:
+        if reg is not None:
+            self.reg_ = reg
+        elif self.reg == "cv" and len(stream.folds) > 1:
             tuning = stream.tune()
             self.reg_ = tuning.reg
             self.reg_path_ = tuning.path()
@@ -224,7 +226,7 @@ class LandmarksFit(FittedFunction):
             self.__dict__.pop("_frame", None)
             if self._kernel.name == "precomputed":
                 raise InputError("partial_fit needs points, not a precomputed kernel.")
-            if self._chooses():
+            if is_auto(self.correction):
                 raise InputError(
                     "correction='auto' compares corrections on the whole training sample, so "
                     "partial_fit cannot use it. Choose one, such as 'blended'."
@@ -233,7 +235,7 @@ class LandmarksFit(FittedFunction):
             with numbers_only("partial_fit", X=X, X_target=X_target):
                 problem = check_problem(X, Y, X_target, weights, streamed=True)
             self._weight_unit = weights.mean(len(Y))
-            self.correction_ = clone(as_correction(self.correction), safe=False)
+            self.correction_ = self._one_correction()
             self._columns = problem.columns
             problem.warn_if_apart(self, self.correction_, stacklevel=3)
             self._start_primal(problem, self._choose_kernels(problem), None)

@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from ..exceptions import InputError
 from ..numerics.array import Array, Real, Whole, like, to_numpy
@@ -29,7 +28,7 @@ from ..numerics.parallel import one_blas_thread, over_rows
 from ..operators import Sums, TargetSums
 from ..operators.base import blocks
 from ..operators.target_sums import Squares
-from .auto import Tuning, kernel_scale, penalties
+from .auto import Tuning, kernel_scale, penalties, ridge_path
 from .expansion import LandmarkBasis
 
 SMALLEST = 1e-10
@@ -208,27 +207,8 @@ class Primal:
     def _path(self, parts: Iterable[Sums], regs: Iterable[float]) -> list[tuple[Real, Real]]:
         """Solve the ridge problem for every penalty, from one decomposition: v and c."""
         G = to_numpy(self.target_sums.gram(reduce(Sums.combine, parts)))
-        r = self.basis.rank
-        H, h = G[:r, :r], G[:r, r]  # Psi'V Psi, Psi'V1
-        B, b, one = G[:r, r + 1 :], G[r, r + 1 :], G[r, r]  # Psi'VY, 1'VY, 1'V1
-        if one > 0:  # the intercept is free: take it out
-            H, B = H - np.outer(h, h) / one, B - np.outer(h, b) / one
-        H = (H + H.T) / 2
-        with one_blas_thread(H.size):
-            solutions = self._ridge_path(H, B, list(regs))
-        return [(v, (b - h @ v) / one if one > 0 else np.zeros(len(b))) for v in solutions]
-
-    def _ridge_path(self, H: Real, B: Real, regs: list[float]) -> list[Real]:
-        """Solve (H + reg I) v = B for every penalty: one by Cholesky, several by eigenvalues."""
-        if len(regs) == 1:
-            try:
-                shifted = H + regs[0] * np.eye(len(H))
-                return [np.asarray(cho_solve(cho_factor(shifted, overwrite_a=True), B))]
-            except LinAlgError:  # of a tiny penalty, rounding has the last word
-                pass
-        values, Q = self._eigh(H)
-        values, QB = np.maximum(values, 0), Q.T @ B
-        return [Q @ (QB / (values + reg)[:, None]) for reg in regs]
+        with one_blas_thread(G.size):
+            return ridge_path(G, self.basis.rank, list(regs), self._eigh)
 
 
 class SquaresOnce:
