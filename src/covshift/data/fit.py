@@ -122,10 +122,11 @@ class FitProblem:
     def warn_if_apart(self, estimator: Any, correction: Any, *, stacklevel: int) -> None:
         """Raise the alarm where the target lies apart from the training rows.
 
-        A weighter inside raises it by itself.
+        A weighter inside raises it by itself. Without a ``correction`` one is looked for.
         """
         fits_weights = is_weighter(getattr(correction, "weights", None))
-        if self.cuts is not None or fits_weights or not correction.uses_target:
+        uses_target = correction is None or correction.uses_target
+        if self.cuts is not None or fits_weights or not uses_target:
             return
         N, size = self.weights.size, self.target.size
         frame = getattr(estimator, "_frame", None)

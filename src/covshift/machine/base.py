@@ -128,7 +128,7 @@ class KernelMachine(LandmarksFit):
         kernels = [None] if given else self._choose_kernels(problem)
         chooses = self._chooses(X_target)
         self.correction_ = Unweighted() if chooses else self._one_correction()
-        problem.warn_if_apart(self, self.correction_, stacklevel=3)
+        problem.warn_if_apart(self, None if chooses else self.correction_, stacklevel=3)
         if given and self.correction_.needs_points:
             raise InputError(
                 f"kernel='precomputed' gives no points to make V from, which {self.correction_!r} "
