@@ -16,6 +16,7 @@ import covshift
 from covshift.corrections import Additive, Gaussian, Importance, Unweighted, as_correction
 from covshift.corrections.auto import candidates, choose
 from covshift.data.fit import GivenWeights, check_problem
+from covshift.exceptions import OverlapWarning
 from covshift.machine.auto import (
     _held_out,
     features_of,
@@ -363,7 +364,8 @@ def test_a_target_apart_from_the_training_rows_leaves_the_machine_as_it_is(solve
     """Eight effective rows said a correction gains 78 %; it cost 19 %."""
     X, y, T, _ = curved(100)
     far, options = T + 8.0, {"kernel": "linear", "solver": solver, "random_state": 0}
-    model = covshift.VSVR(**options).fit(X, y, X_target=far)
+    with pytest.warns(OverlapWarning, match="100% of the target lies above"):
+        model = covshift.VSVR(**options).fit(X, y, X_target=far)
     assert model.correction_reason_.startswith("Parts of the target have no training rows")
     none = covshift.VSVR("none", **options).fit(X, y, X_target=far)
     np.testing.assert_array_equal(model.predict(far), none.predict(far))
