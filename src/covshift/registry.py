@@ -303,7 +303,7 @@ _correction("pairwise", "empirical:Pairwise", "pairs of features", "target rows"
 _correction("multiplicative", "empirical:Multiplicative", "all features jointly", "target rows",
             compared_up_to=3)
 _correction("doubly-corrected", "empirical:doubly_corrected", "blended, the rows weighted too",
-            "target rows, weights", in_auto=True, margins=True)
+            "target rows, weights", margins=True)
 
 _weighter("cdf", "cdf.weighter:CDFWeights", "distribution functions matched", rows=100_000,
           in_diagnosis=True, in_auto=True, can=frozenset({"device", MARGINS}))

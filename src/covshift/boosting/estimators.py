@@ -139,8 +139,8 @@ class VBoostRegressor(MultiOutputMixin, RegressorMixin, Booster):  # type: ignor
     correction : str or correction
         How V is made: a name or an object of `covshift.corrections`. "blended" is additive,
         symmetric, normalised and mixed half and half with the identity. "none" ignores the target.
-        "auto" compares four on folds and mixes the best into the uncorrected trees as far as the
-        evidence goes (`selection_report_` tells it): some twenty fits, for equal sample weights.
+        "auto" compares three on folds and mixes the best into the uncorrected trees as far as the
+        evidence goes (`selection_report_` tells it): some fifteen fits, for equal sample weights.
     n_estimators : int
         Rounds at most.
     learning_rate : float

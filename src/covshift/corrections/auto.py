@@ -8,12 +8,11 @@ uncorrected model in a share that falls to zero with the evidence for it:
     f = (1 - a) f_0 + a f_c ,    a = a* (1 - (k / t)^2)_+ ,    t = gain / its standard error ,
 
 a* in [0, 1] the share of least weighted error, and k the standard errors that the luckiest of the
-candidates would reach in a fifth of the cases if none gained anything:
+candidates would reach in a tenth of the cases if none gained anything:
 `covshift.numerics.statistics`, the rule of every recommendation, at a weaker level. A
 recommendation switches from one model to another, and is wrong altogether if it is wrong. A mixture
 begins at a share of zero where t reaches k, and a false gain costs about the square of its small
-share; waiting for 5 % would forgo half of the true gains to be safe from this. benchmarks/auto.py
-measures what it does.
+share. benchmarks/auto.py measures what it does.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from .base import Correction
 from .elementary import Importance
 
 BASELINE = NONE
-_LEVEL = 0.2  # of k; about 1.2 standard errors for three candidates that are much alike
+_LEVEL = 0.1  # of k; about 1.5 standard errors for two candidates
 
 
 def is_auto(correction: Any) -> bool:

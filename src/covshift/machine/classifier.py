@@ -52,13 +52,13 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         How V is made: a name or an object of `covshift.corrections`. None, the default, is "auto"
         where `fit` is given a target, and "none" where it is not, or leaves no choice: rows in
         blocks or on a device, a precomputed kernel, ``probability="qp"``. "auto" compares no
-        correction, "blended", CDF weights and both together by importance-weighted
-        cross-validation, and mixes the best with the uncorrected machine as far as the evidence
-        goes (theory, section 3.4). A kernel that is flexible enough seldom needs one; a kernel that
-        is too simple, such as "linear", often does (benchmarks/results/auto.md). "none" is V = I.
-        "blended" is additive, symmetric, normalised and mixed with the identity, in half shares up
-        to 150 rows and with 75 / N of V beyond (theory, eq. 2.10). The name of a weighter, such as
-        "kliep", weights the rows.
+        correction, "blended" and CDF weights by importance-weighted cross-validation, and mixes the
+        better one with the uncorrected machine as far as the evidence goes (theory, section 3.4). A
+        kernel that is flexible enough seldom needs one; a kernel that is too simple, such as
+        "linear", often does (benchmarks/results/auto.md). "none" is V = I. "blended" is additive,
+        symmetric, normalised and mixed with the identity, in half shares up to 150 rows and with
+        75 / N of V beyond (theory, eq. 2.10). The name of a weighter, such as "kliep", weights the
+        rows.
     kernel : str, list of str, callable or `Kernel`
         "cv": a sum of a linear, a Gaussian and a Laplacian kernel, whose amplitudes and widths have
         the largest evidence on a sample of the rows (theory, section 3.6). Another name, such as
