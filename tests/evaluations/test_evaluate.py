@@ -19,6 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from covshift import Cost, Predictions, Target, diagnose, evaluate
 from covshift.data import Samples
+from covshift.engine.intervals import sum_of_gaps
 from covshift.engine.weights import weigh
 from covshift.evaluations import masses as on
 from covshift.evaluations.masses import Masses
@@ -251,6 +252,53 @@ def test_calibration_of_true_probabilities_is_ideal_and_matches_logistic_regress
         sample_weight=m.mass.T.ravel(),
     )
     assert on.calibration_slope(m, 1).value == pytest.approx(fitted.coef_[0, 0], rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("name", "K"),
+    [("", 2), ("", 3), ("_weighted", 3), ("_per_class", 3), ("_per_class", 2)],
+)
+def test_a_calibration_error_is_the_sum_of_its_absolute_gaps(name, K):
+    m = atoms(4, K=K)
+    for metric in class_metrics(
+        f"calibration_error{name}", tuple("abc"[:K]), K - 1, "probabilities", None
+    ):
+        gaps = [gap.of(m) for gap in metric.gaps]
+        assert sum(abs(gap.value) for gap in gaps) == pytest.approx(metric.of(m).value)
+        signed = sum(np.sign(gap.value) * gap.gradient for gap in gaps)
+        np.testing.assert_allclose(signed, metric.of(m).gradient, atol=1e-12)
+        assert any(gap.value < 0 for gap in gaps)
+
+
+@pytest.mark.parametrize("true", [0.0, 0.01, 0.03])
+@pytest.mark.parametrize("spike", [False, True])
+def test_sums_of_absolute_gaps_have_intervals_that_hold(true, spike):
+    """Ten gaps with errors of .01: by the signs that were seen, 0 % where all of them are zero."""
+    rng = np.random.default_rng(0)
+    gaps, sizes = np.full(10, true) * (-1.0) ** np.arange(10), np.full(10, 0.01)
+    gaps[1:] *= not spike
+    found = [
+        sum_of_gaps(gaps + sizes * rng.normal(size=10), sizes, 0.01 * np.sqrt(10), 1.96)
+        for _ in range(400)
+    ]
+    inside = [number.low <= np.abs(gaps).sum() <= number.high for number in found]
+    assert np.mean(inside) >= 0.93
+    assert all(number.low <= number.value <= number.high for number in found)
+
+
+def test_the_interval_of_a_calibration_error_reaches_down_to_zero_where_scores_are_right():
+    rng = np.random.default_rng(3)
+    rows, target = rng.normal(size=(2, 250, 2))
+    p, t = (1 / (1 + np.exp(-part[:, 0])) for part in (rows, target))
+    labels = (rng.random(250) < p).astype(int)
+    found = evaluate(Predictions(p, t), rows, labels, target, metrics="calibration_error")
+    for line in found.table:
+        if line.method in ("dr", "weights", "none"):
+            assert line.value > 0.005
+            assert line.interval[0] == 0
+            assert line.interval[1] < 0.2
+    off = evaluate(Predictions(p**3, t**3), rows, labels, target, metrics="calibration_error")
+    assert off["calibration_error"].interval[0] > 0.05
 
 
 def judged(X, y, T, w, chance, digits=1):

@@ -28,7 +28,7 @@ import numpy as np
 
 from ..numerics.array import Flags, Real, Rows
 
-_BINS = 10  # of equal width, of the expected calibration error
+BINS = 10  # of equal width, of the expected calibration error
 _SMALLEST = float(np.finfo(np.float64).eps)  # probability, as in scikit-learn's log-loss
 _LARGEST_ODDS = 30.0  # log-odds beyond are cut off
 NOTHING = 1e-12  # of the mass of all rows
@@ -210,11 +210,23 @@ def average_precision(masses: Masses, c: int) -> Slope:
 
 def calibration_error(masses: Masses, c: int) -> Slope:
     """Expected calibration error: |share of the class - mean score|, over ten bins of the score."""
-    p, n = masses.pair(c)
+    (p, n), s, place = masses.pair(c), masses.scores[:, c], _bin_of(masses, c)
+    gap = np.bincount(place, weights=p * (1 - s) - n * s, minlength=BINS)
+    return _calibration(masses, c, np.sign(gap)[place])
+
+
+def calibration_gap(masses: Masses, c: int, k: int) -> Slope:
+    """What bin k adds to the calibration error, with its sign: that of share - mean score."""
+    return _calibration(masses, c, (_bin_of(masses, c) == k).astype(np.float64))
+
+
+def _bin_of(masses: Masses, c: int) -> Rows:
+    return np.minimum((masses.scores[:, c] * BINS).astype(np.intp), BINS - 1)
+
+
+def _calibration(masses: Masses, c: int, side: Real) -> Slope:
+    """Mean of the class less the score, each row with the factor ``side`` (n,)."""
     s = masses.scores[:, c]
-    place = np.minimum((s * _BINS).astype(np.intp), _BINS - 1)
-    gap = np.bincount(place, weights=p * (1 - s) - n * s, minlength=_BINS)
-    side = np.sign(gap)[place]
     top = np.empty_like(masses.mass)
     top[:] = (-side * s)[:, None]
     top[:, c] = side * (1 - s)

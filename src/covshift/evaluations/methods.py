@@ -31,7 +31,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from ..data.columns import row_list
-from ..engine.intervals import Number
+from ..engine.intervals import Number, sum_of_gaps
 from ..engine.methods import METHODS as ENGINE_METHODS
 from ..engine.methods import Method as EngineMethod
 from ..engine.methods import Signal
@@ -149,7 +149,24 @@ class Classified:
         found = self.influence(metric, method, group) if found is None else found
         errors = self.problem.errors(engine_method(method), group)
         besides = self.besides(metric, method, group, found)
+        if metric.gaps and np.isfinite(found.value[0]):
+            return self._sum_of_gaps(metric, method, group, errors.error(found, besides))
         return errors.number(found, **limits(metric.range), besides=besides)
+
+    def _sum_of_gaps(
+        self, metric: Metric, method: Method, group: int | None, error: tuple[float, float]
+    ) -> Number:
+        """Give a sum of absolute gaps its interval; ``error`` is its standard error, and t."""
+        errors = self.problem.errors(engine_method(method), group)
+        gaps, sizes = [], []
+        masses = self.masses(method, group)
+        for gap in metric.gaps:
+            if not gap.of(masses).gradient.any():  # of another class, or of an empty bin
+                continue
+            found = self.influence(gap, method, group)
+            gaps.append(float(found.value[0]))
+            sizes.append(errors.error(found, self.besides(gap, method, group, found))[0])
+        return sum_of_gaps(np.array(gaps), np.array(sizes), *error)
 
     def besides(self, metric: Metric, method: Method, group: int | None, found: Influence) -> float:
         """Return the error that the influence values do not hold."""

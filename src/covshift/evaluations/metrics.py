@@ -8,7 +8,7 @@ over the classes ("macro"). Its name with ``_weighted`` is the mean by the class
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -61,6 +61,7 @@ class Metric:
     needs: Needs = "predictions"
     range: Range = "share"
     within: Flags | None = None  # (N + M,): the rows that it is about, where these are not all
+    gaps: tuple[Metric, ...] = ()  # with signs: it is the sum of their absolute values
 
 
 def limits(range_: Range) -> dict[str, bool]:
@@ -211,15 +212,43 @@ def _named(
         yield made(name, _losses(loss_of(one)))
     elif entry.of == "classes":
         yield made(name, one)
-    elif name != base and name.endswith("_per_class"):
-        for c, label in enumerate(classes):
-            yield made(f"{base} of {label}", lambda m, c=c: one(m, c))  # type: ignore[misc]
-    elif name != base:
-        yield made(name, lambda m: on.weighted_mean(m, [one(m, c) for c in m.classes]))
-    elif len(classes) == 2:
-        yield made(name, lambda m: one(m, positive))
     else:
-        yield made(name, lambda m: on.mean([one(m, c) for c in m.classes]))
+        for k, (title, of) in enumerate(_of_classes(name, base, one, classes, positive)):
+            gaps = []
+            for gap in _gaps(len(classes)) if base == "calibration_error" else ():
+                part = list(_of_classes(name, base, gap, classes, positive))[k]
+                gaps.append(Metric("gap", part[1]))
+            yield replace(made(title, of), gaps=tuple(gaps))
+
+
+OfClass = Callable[[Masses, int], Slope]
+
+
+def _of_classes(
+    name: str, base: str, one: OfClass, classes: tuple[str, ...], positive: int
+) -> Iterator[tuple[str, Callable[[Masses], Slope]]]:
+    """Names and functions of a metric of one class: of each, a mean, or the positive one's."""
+    if name != base and name.endswith("_per_class"):
+        for c, label in enumerate(classes):
+            yield f"{base} of {label}", lambda m, c=c: one(m, c)  # type: ignore[misc]
+    elif name != base:
+        yield name, lambda m: on.weighted_mean(m, [one(m, c) for c in m.classes])
+    elif len(classes) == 2:
+        yield name, lambda m: one(m, positive)
+    else:
+        yield name, lambda m: on.mean([one(m, c) for c in m.classes])
+
+
+def _gaps(K: int) -> Iterator[OfClass]:
+    """What each bin of each class adds to the calibration error, with its sign."""
+    for own in range(K):
+        for k in range(on.BINS):
+
+            def gap(m: Masses, c: int, own: int = own, k: int = k) -> Slope:
+                found = on.calibration_gap(m, own, k)
+                return found if c == own else found.times(0.0)
+
+            yield gap
 
 
 def cells(classes: tuple[str, ...]) -> Iterator[Metric]:
