@@ -275,7 +275,7 @@ def number_p_value(x: Real, t: Real, share: Real, size: float, own: Real | None 
 
     Arguments as of `ks_p_value`.
 
-    >>> rng = np.random.default_rng(0)
+    >>> rng = np.random.default_rng(2)
     >>> x, t = rng.normal(size=300), rng.normal(0.25, 1, size=300)
     >>> share = np.full(300, 1 / 300)
     >>> ks_p_value(x, t, share, 300.0) > 0.01 > number_p_value(x, t, share, 300.0)

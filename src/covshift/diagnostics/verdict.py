@@ -3,10 +3,11 @@
 The rules, in order; the thresholds are named below and explained in docs/diagnosis.md.
 
 1. *no shift*: no feature differs (distribution function and location, of categories chi-square;
-   Holm's p > 0.015), none leaves a twentieth of the target without training rows (`_support`, Holm's p > 0.01), and the classifier cannot tell
-   the samples apart (its 95 % interval reaches down to 0.5). Together they raise a false alarm in
-   one pair of equal samples in twenty at most. Also where a difference is found but is negligible:
-   the AUC's interval below 0.53, every KS distance below 0.03, every SMD below 0.1.
+   Holm's p > 0.015), none leaves a twentieth of the target without training rows (`_support`,
+   Holm's p > 0.01), and the classifier cannot tell the samples apart (its 95 % interval reaches
+   down to 0.5). Together they raise a false alarm in one pair of equal samples in twenty at most.
+   Also where a difference is found but is negligible: the AUC's interval below 0.53, every KS
+   distance below 0.03, every SMD below 0.1.
 2. *no overlap*: a single feature leaves a tenth of the target without training rows, or no weights
    bring the distribution functions together (the alarm of `CDFWeights`), or half of the target
    lies outside the training support.
