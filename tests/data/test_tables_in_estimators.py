@@ -16,6 +16,7 @@ from covshift import (
     TableEncoder,
     VBoostClassifier,
     VBoostRegressor,
+    estimate,
     load,
     save,
     v_matrix,
@@ -23,7 +24,12 @@ from covshift import (
 from covshift.bounds import loss_error_1d
 from covshift.corrections import Additive, Pairwise, Precomputed
 from covshift.distributed import fit_blocks
-from covshift.exceptions import ConstantColumnWarning, CoverageWarning, InputError
+from covshift.exceptions import (
+    ConstantColumnWarning,
+    CoverageWarning,
+    InputError,
+    UnseenLevelWarning,
+)
 from covshift.objectives import VObjective
 from covshift.robust import RobustBiasAware
 
@@ -290,3 +296,41 @@ def test_blocks_of_encoded_rows_know_features():
     np.testing.assert_allclose(streamed.predict(target), whole, atol=1e-6)
     plain = VSVR("blended", **options).fit(np.asarray(rows), y, X_target=np.asarray(target))
     assert np.abs(plain.predict(np.asarray(target)) - whole).max() > 1e-3
+
+
+# Levels with few rows
+
+
+def places(rows, tilt, rng, effects):
+    share = np.exp(tilt * effects)
+    code = rng.choice(len(effects), rows, p=share / share.sum())
+    frame = pd.DataFrame({"place": [f"p{k:02d}" for k in code], "x": rng.normal(size=rows)})
+    return frame, effects[code] + 0.5 * frame.x.to_numpy()
+
+
+def test_a_machine_learns_from_levels_of_few_rows():
+    """Forty levels of three rows; joined, their effects were lost."""
+    rng = np.random.default_rng(0)
+    effects = rng.normal(size=40)
+    X, f = places(120, 0.0, rng, effects)
+    new, expected = places(400, 0.0, rng, effects)
+    machine = VSVR(random_state=0).fit(X, f + 0.3 * rng.normal(size=120))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnseenLevelWarning)
+        assert np.mean((machine.predict(new) - expected) ** 2) < 0.35 * expected.var()
+
+
+@pytest.mark.thorough
+def test_levels_of_few_rows_are_corrected_for():
+    """Sixty places that decide who answers and what; joined ones kept half of the bias."""
+    rng = np.random.default_rng(1)
+    effects = rng.normal(size=60)
+    errors = []
+    for _ in range(2):
+        X, f = places(150, -0.5, rng, effects)
+        T, truth = places(150, 0.5, rng, effects)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = estimate(X, f + 0.5 * rng.normal(size=150), T)
+        errors.append((found.value - truth.mean()) / (f.mean() - truth.mean()))
+    assert np.mean(errors) < 0.35

@@ -20,5 +20,6 @@ def test_the_page_has_the_levels_and_limits_of_the_encoder():
     text = page("tables.md")
     assert f"`{MISSING}`" in text
     assert f"`{OTHER}`" in text
-    assert f"fewer than {TableEncoder().min_rows} rows" in text
+    assert "`TableEncoder(min_rows=5)`" in text
+    assert TableEncoder().min_rows == 1
     assert f"beyond the {TableEncoder().max_levels} most frequent" in text

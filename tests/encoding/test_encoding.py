@@ -165,18 +165,38 @@ def test_identifiers_free_text_constants_and_copies_are_left_out():
         "copy of 'x': 'again'",
     ):
         assert part in said(encoder)
-    kept, _ = columns(frame, kinds={"text": "category"})
+    kept, _ = columns(frame, kinds={"text": "category"}, min_rows=5)
     assert len(kept) == 1 + 30 + 1  # those with two rows in a hundred, and the rest
 
 
 def test_rare_levels_are_joined_and_large_shares_are_not():
     cells = repeat("a", 150) + repeat("b", 45) + ["c", "d", "e", "f", "f"]
-    found, encoder = columns(pd.DataFrame({"r": cells}))
+    found, encoder = columns(pd.DataFrame({"r": cells}), min_rows=5)
     assert list(found) == ["r=a", "r=b", "r=(other)"]
     assert sum(found["r=(other)"]) == 5
     assert "4 levels with few rows" in said(encoder)
-    small, _ = columns(pd.DataFrame({"r": ["a", "a", "b", "c"]}))
+    small, _ = columns(pd.DataFrame({"r": ["a", "a", "b", "c"]}), min_rows=5)
     assert list(small) == ["r=a", "r=b", "r=c"]
+
+
+def test_rare_levels_stay_levels_unless_it_is_asked_for():
+    cells = repeat("a", 150) + repeat("b", 45) + ["c", "d", "e", "f", "f"]
+    found, encoder = columns(pd.DataFrame({"r": cells}))
+    assert list(found) == ["r=a", "r=b", "r=f", "r=c", "r=d", "r=e"]
+    assert "few rows" not in said(encoder)
+
+
+def test_rare_levels_that_one_sample_lacks_are_joined_and_others_are_not():
+    common = repeat("a", 150) + repeat("b", 45)
+    X = pd.DataFrame({"r": [*common, "c", "c", "d", "d", "e"]})
+    T = pd.DataFrame({"r": [*common, "c", "c", "d", "d", "f"]})
+    assert len(columns(X, T)[0]) == 6  # four of five rows at levels that both have
+    once = pd.DataFrame({"r": [*common, "c", "d", "e"]})
+    assert list(columns(once, once)[0]) == ["r=a", "r=b", "r=(other)"]  # names of rows
+    T = pd.DataFrame({"r": [*common, "c", "g", "g", "f"]})
+    found, encoder = columns(X, T)
+    assert list(found) == ["r=a", "r=b", "r=(other)"]
+    assert "5 levels with few rows" in said(encoder)
 
 
 def test_many_levels_keep_the_most_frequent():
@@ -192,7 +212,7 @@ def test_levels_are_joined_by_their_rows_not_by_their_number():
     assert len(found) == 120
     assert not any(note.severity == "warning" for note in encoder.notes_)
     few = pd.DataFrame({"r": repeat("a", 600) + [f"p{k}" for k in range(50) for _ in range(2)]})
-    found, encoder = columns(few)
+    found, encoder = columns(few, min_rows=5)
     assert list(found) == ["r=(other)"]  # two levels, one column
     assert [note.kind for note in encoder.notes_ if note.severity == "warning"] == ["joined levels"]
 
@@ -471,7 +491,9 @@ def test_what_unseen_cells_count_as_is_said():
 def test_levels_that_are_all_rare_are_left_out():
     users = [f"u{k}" for k in range(70) for _ in range(4)]
     frame = pd.DataFrame({"u": users, "x": np.arange(280.0)})
-    assert list(columns(frame)[0]) == ["x"]
+    assert list(columns(frame, min_rows=5)[0]) == ["x"]
+    others = pd.DataFrame({"u": [f"v{k}" for k in range(70) for _ in range(4)], "x": frame.x})
+    assert list(columns(frame, others)[0]) == ["x"]
 
 
 def test_long_identifiers_with_a_gap_are_refused():

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 from sklearn.pipeline import make_pipeline
 
-from covshift.engine.outcome import BrokenLines, LeaveOneOutRidge
+from covshift.engine.outcome import BrokenLines, LeaveOneOutRidge, LevelUnits
 from covshift.numerics.parallel import one_blas_thread
 from covshift.numerics.statistics import weighted_mean, weighted_risk
 
@@ -135,8 +135,7 @@ def test_the_additive_regression_is_that_of_its_definition():
     cells_T = np.column_stack([T[:, :1] == np.arange(5), T[:, 1:] == [0, 1]]).astype(float)
     share = w / w.sum()
     center = share @ cells
-    spread = np.sqrt(share @ (cells - center) ** 2)
-    B, B_T = (cells - center) / spread, (cells_T - center) / spread
+    B, B_T = (cells - center) / 0.5, (cells_T - center) / 0.5  # one unit for all levels
     mean, best = share @ y, None
     for multiple in np.logspace(-6, 4, 21):
         gram = B.T @ (share[:, None] * B)
@@ -153,6 +152,30 @@ def test_the_additive_regression_is_that_of_its_definition():
     np.testing.assert_allclose(
         found.predict(lines.transform(T)), np.clip(best[2], y.min(), y.max())
     )
+
+
+def test_the_effects_of_levels_are_shrunken_by_their_rows():
+    """Of a level with n rows n / (n + k) is left: less where they are few."""
+    rng = np.random.default_rng(0)
+    rows = np.repeat(np.arange(40), np.where(np.arange(40) < 20, 3, 30))
+    effects = np.tile(rng.normal(size=20), 2)
+    y = effects[rows] + rng.normal(size=len(rows))
+    level = (rows[:, None] == np.arange(40)).astype(float)
+    found = LeaveOneOutRidge().fit(level, y).predict(np.eye(40))
+    means = np.array([y[rows == k].mean() for k in range(40)]) - y.mean()
+    left = (found - y.mean()) / means
+    k = 3 / np.median(left[:20]) - 3
+    assert 0.3 < k < 4  # variance of the noise by that of the effects: one
+    np.testing.assert_allclose(np.median(left[20:]), 30 / (30 + k), atol=0.05)
+    assert np.mean((found - effects) ** 2) < 0.8 * np.mean((means - effects) ** 2)
+
+
+def test_rows_of_rare_levels_are_as_far_apart_as_those_of_common_ones():
+    X = np.column_stack([np.arange(12.0) < 1, np.arange(12.0) < 6, np.arange(12.0)])
+    scaled = (X - X.mean(axis=0)) / X.std(axis=0)
+    found = LevelUnits().fit_transform(scaled)
+    np.testing.assert_allclose(np.ptp(found, axis=0)[:2], 1.0)
+    np.testing.assert_array_equal(found[:, 2], scaled[:, 2])
 
 
 def test_the_additive_regression_of_constant_columns_is_the_mean():

@@ -68,7 +68,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     max_levels : int
         Levels of a category that are kept, the most frequent ones; others become "(other)".
     min_rows : int
-        A level with fewer rows, and less than 2 % of each sample, is joined to "(other)".
+        A level with fewer rows, and less than 2 % of each sample, is joined to "(other)". With one,
+        only levels of fewer than five rows are, where two thirds of these rows are at levels that
+        the other sample lacks, or where they have less than 2.25 rows on average; models shrink
+        what rare levels say (random effects, kernels).
 
     Attributes
     ----------
@@ -112,7 +115,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     _said: tuple[tuple[str, str, Severity], ...]  # notes, as files have them
 
     def __init__(
-        self, kinds: Mapping[str, Any] | None = None, *, max_levels: int = 500, min_rows: int = 5
+        self, kinds: Mapping[str, Any] | None = None, *, max_levels: int = 500, min_rows: int = 1
     ) -> None:
         self.kinds = kinds
         self.max_levels = max_levels

@@ -27,6 +27,8 @@ from .feature import MISSING, OTHER, Feature, Unseen, hours_of
 _ID_ROWS = 20  # rows from which a text that differs in every row is an identifier
 _RARE_SHARE = 0.02  # of each sample; a level with few rows but more than this is not rare
 _YEAR = 366.0  # days from which the season is no function of the date
+_FEW_ROWS = 5  # of a level, below which it counts as rare; of free text, as no category
+_RECURS = 2.25  # rows of rare levels in both samples, on average; names of rows have two
 _NAMES = 50  # different texts, most of them once: names or free text rather than levels
 _WARNING_SHARE = 0.05  # of the rows in joined levels, which then are corrected in part only
 _MANY_NUMBERS = 20  # different numbers written as text that are no codes
@@ -273,7 +275,7 @@ def _rule_of_levels(
             found.ids.append(name)
             return None
         if different > _NAMES and 2 * different > rows:
-            usable = max(own for own in counts[0].values()) >= limits.min_rows
+            usable = max(own for own in counts[0].values()) >= _FEW_ROWS
             found.texts.append((name, different, usable))
             return None
     if len(levels | set(more)) + any(None in count for count in counts) < 2:
@@ -309,20 +311,39 @@ def _joined(
     limits: Limits,
     named: set[str],
 ) -> set[str]:
-    """Levels with too few rows to tell anything, and those beyond the most that are kept."""
+    """Levels with too few rows to tell anything, and those beyond the most that are kept.
+
+    Levels with few rows are joined where over two thirds of these are at levels that one sample
+    alone has, or where they have hardly more than a row in each: they look like names of rows.
+    """
     free = [level for level in mass if level not in named]
-    rare = {
-        level
-        for level in free
-        if sum(count[level] for count in counts) < limits.min_rows
-        and all(
-            count[level] < _RARE_SHARE * len(part) for count, part in zip(counts, pair, strict=True)
-        )
-    }
+    few = _fewer_than(_FEW_ROWS, free, counts, pair)
+    both = {level for level in few if all(count[level] for count in counts)}
+    recur = all(
+        3 * sum(count[level] for level in both) >= sum(count[level] for level in few)
+        for count in counts
+    )
+    if len(counts) > 1:
+        rows = sum(count[level] for count in counts for level in few)
+        recur = recur and rows >= _RECURS * len(few)
+    rare = _fewer_than(limits.min_rows, free, counts, pair) | (set() if recur else few)
     kept = sorted((k for k in free if k not in rare), key=lambda level: (-mass[level], level))
     most = max(limits.max_levels - len(named), 1)
     joined = rare | set(kept[most:])
     return joined if len(joined) > 1 else set()
+
+
+def _fewer_than(
+    rows: int, levels: list[str], counts: list[Counter[Any]], pair: list[Cells]
+) -> set[str]:
+    """Levels of fewer rows in both samples together, and of a small share of each."""
+    small = [_RARE_SHARE * len(part) for part in pair]
+    return {
+        level
+        for level in levels
+        if sum(count[level] for count in counts) < rows
+        and all(count[level] < most for count, most in zip(counts, small, strict=True))
+    }
 
 
 def refuse_infinite(cells: Cells, title: str) -> None:

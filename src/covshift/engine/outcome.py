@@ -58,7 +58,8 @@ def predict(
         center, unit = float(y.mean()), float(np.abs(y - y.mean()).max()) or 1.0
         y = (y - center) / unit
     fits = {}
-    for name, candidate in _candidates(classes, len(y), features.train.shape[1]).items():
+    columns = float(LevelUnits().fit_transform(features.train).var(axis=0).sum())
+    for name, candidate in _candidates(classes, len(y), columns).items():
         with quiet(ConvergenceWarning), alone():
             fits[name] = fit_folds(
                 candidate,
@@ -116,17 +117,18 @@ def mixture(values: Real, predicted: list[Real], weight: Real) -> Real:
     return np.asarray(found / found.sum())
 
 
-def _candidates(classes: NDArray[Any] | None, rows: int, columns: int) -> dict[str, Any]:
+def _candidates(classes: NDArray[Any] | None, rows: int, columns: float) -> dict[str, Any]:
+    """Models to mix; ``columns`` is the sum of their variances, one for each that is a number."""
     trees = tree_settings(rows)
     found: dict[str, Any]
     if classes is None or len(classes) == 2:
-        gamma = _NARROW / (2 * max(1, columns))
+        gamma = _NARROW / (2 * max(1.0, columns))
         count = min(_LANDMARKS if rows < _MANY_ROWS else _LANDMARKS // 2, rows // 2)
         landmarks = Nystroem(gamma=gamma, n_components=count, random_state=0)
         found = {
             "ridge": LeaveOneOutRidge(),
             "piecewise-linear ridge": make_pipeline(BrokenLines(), LeaveOneOutRidge()),
-            "kernel": make_pipeline(landmarks, LeaveOneOutRidge()),
+            "kernel": make_pipeline(LevelUnits(), landmarks, LeaveOneOutRidge()),
         }
         boosted = HistGradientBoostingRegressor(**trees)
     else:
@@ -262,7 +264,11 @@ _LARGEST_LEVERAGE = 1 - 1e-8
 class LeaveOneOutRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Ridge regression on standardised columns, on weighted rows where weights are given.
 
-    Predictions stay within the range of the outcomes.
+    Columns of two values have half their range as the unit, the spread of values that are equally
+    common: the effects of a category's levels are then drawn from one distribution, and that of a
+    level with n of the rows is shrunken by n / (n + k), k by the error of rows left out. In units
+    of their own spread rare levels would be shrunken as little as common ones. Predictions stay
+    within the range of the outcomes.
 
     Attributes
     ----------
@@ -280,7 +286,7 @@ class LeaveOneOutRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.center_ = share @ B
         spread = np.sqrt(share @ (B - self.center_) ** 2)
         self.kept_ = spread > 1e-12 * np.abs(B).max(axis=0, initial=1e-300)
-        self.spread_ = spread[self.kept_]
+        self.spread_ = np.maximum(spread, _reach(B) / 2)[self.kept_]
         if not self.kept_.any():
             self._set(np.zeros(0))
             self.left_out_ = _leave_out(y, np.full(len(y), self.mean_), share)
@@ -310,6 +316,30 @@ class LeaveOneOutRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _standardised(self, B: Real) -> Real:
         return np.asarray((B[:, self.kept_] - self.center_[self.kept_]) / self.spread_)
+
+
+def _reach(B: Real) -> Real:
+    """Range of each column of two values; zero of others."""
+    low, high = B.min(axis=0), B.max(axis=0)
+    return np.where(((B == low) | (B == high)).all(axis=0), high - low, 0.0)
+
+
+class LevelUnits(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Columns of two values in units of their range, the others as they are.
+
+    Rows of two levels of a category are then as far apart as two rows of a standardised number are
+    on average, however rare the levels and however many.
+    """
+
+    def fit(self, X: Real, y: Any = None) -> Self:
+        """Find the columns."""
+        reach = _reach(np.asarray(X, dtype=np.float64))
+        self.unit_ = np.where(reach > 0, reach, 1.0)
+        return self
+
+    def transform(self, X: Any) -> Real:
+        """Return the columns at rows (M, n)."""
+        return np.asarray(X, dtype=np.float64) / self.unit_
 
 
 class BrokenLines(TransformerMixin, BaseEstimator):  # type: ignore[misc]
