@@ -17,6 +17,7 @@ from covshift import Margins, load, save
 from covshift.conformal import ConformalClassifier, ConformalRegressor
 from covshift.conformal.data import groups_of
 from covshift.exceptions import InputError, UnseenLevelWarning, WeightWarning
+from covshift.weights import CDFWeights, TiltedCDFWeights
 
 rng = np.random.default_rng(0)
 X, T = rng.normal(size=(200, 2)), rng.normal([0.6, 0], 1, size=(150, 2))
@@ -144,6 +145,17 @@ def test_a_group_that_the_target_lacks_has_the_weighted_threshold():
 
 
 # margins
+
+
+@pytest.mark.filterwarnings("ignore:X has columns without a margin")
+def test_rows_weigh_as_in_estimate_and_for_margins_by_distribution_functions():
+    rows = ConformalRegressor(Ridge(), random_state=0).fit(X[:60], y[:60], X_target=T)
+    assert type(rows.weighter_) is TiltedCDFWeights
+    margins = Margins.from_rows(TARGET[["region"]])
+    told = model().fit(FRAME[:60], y[:60], X_target=margins)
+    assert type(told.weighter_) is CDFWeights
+    with pytest.raises(InputError, match="TiltedCDFWeights needs target rows"):
+        model(weighter=TiltedCDFWeights()).fit(FRAME, y, X_target=margins)
 
 
 @pytest.mark.filterwarnings("ignore:X has columns without a margin")

@@ -14,6 +14,7 @@ from ..data.fields import ESTIMATOR, Each, Kind, Labels
 from ..data.labels import class_labels
 from ..data.parameters import Rules, flag, number, one_of, whole
 from ..data.validation import column_names
+from ..engine.weights import DEFAULT
 from ..exceptions import InputError, InputTypeError
 from ..numerics.array import Flags, Real
 from ..show.notes import Note
@@ -142,7 +143,7 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
         self,
         estimator: Any,
         *,
-        weighter: Any = "cdf",
+        weighter: Any = DEFAULT,
         method: str = "split",
         conformity_score: str = "lac",
         threshold: str = "weighted",

@@ -13,6 +13,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from ..data.fields import Each, Kind, Part
 from ..data.labels import one_outcome
 from ..data.parameters import Rule, Rules, flag, number, one_of, whole
+from ..engine.weights import DEFAULT
 from ..exceptions import InputError
 from ..numerics.array import Real
 from .bands import (
@@ -51,8 +52,9 @@ class ConformalRegressor(RegressorMixin, Conformal):  # type: ignore[misc]
         target.
     weighter : str, weighter or None
         A name or an object of `covshift.weights`, fitted without outcomes: in the split form to the
-        rows that train, else to all, and scaled as it weighs rows that it has not seen. None:
-        weights of one, ordinary conformal prediction.
+        rows that train, else to all, and scaled as it weighs rows that it has not seen. Default:
+        the weights of `covshift.estimate`, "tilted-cdf"; of margins "cdf". None: weights of one,
+        ordinary conformal prediction.
     method : {"split", "cv+", "jackknife+"}
         Rows of their own calibrate; or every row does, by a model that has not seen it
         (`covshift.conformal.bands`). Jackknife+ fits the estimator once for each row, `VSVR` and
@@ -138,7 +140,7 @@ class ConformalRegressor(RegressorMixin, Conformal):  # type: ignore[misc]
         self,
         estimator: Any,
         *,
-        weighter: Any = "cdf",
+        weighter: Any = DEFAULT,
         method: str = "split",
         conformity_score: str = "absolute",
         threshold: str = "weighted",

@@ -21,13 +21,14 @@ from ..data.row_weights import target_weights
 from ..data.validation import check_points, column_names, is_margins
 from ..encoding import TableEncoder
 from ..encoding.feature import with_groups
+from ..engine.weights import DEFAULT
 from ..exceptions import InputTypeError, OverlapWarning, WeightWarning
 from ..numerics.array import Real, Rows, to_numpy
 from ..numerics.quiet import quiet
 from ..numerics.statistics import moments
 from ..numerics.support import NO_OVERLAP, Uncovered, uncovered
 from ..show.notes import Note
-from ..weights import as_weighter
+from ..weights import CDFWeights, as_weighter
 from ..weights.base import Weighter
 
 _NOTHING_KNOWN = "intervals are infinite and sets hold all classes there."
@@ -109,6 +110,8 @@ class Shift:
         random_state: int,
     ) -> Shift:
         """Fit a clone of the weighter to rows X, of weights ``design``, and to the target."""
+        if is_margins(target) and isinstance(weighter, str) and weighter == DEFAULT:
+            weighter = CDFWeights()  # a tilt needs rows
         made = clone(as_weighter(weighter))
         if made.get_params(deep=False).get("random_state", 0) is None:
             made.set_params(random_state=random_state)
