@@ -65,7 +65,7 @@ def contenders(classify: bool) -> dict:
     linear = LogisticRegression(max_iter=1000) if classify else Ridge()
     return {
         NONE: svm("none", random_state=0),
-        "V-SVM blended": svm(random_state=0),
+        "V-SVM blended": svm("blended", random_state=0),
         "V-SVM auto": svm("auto", random_state=0),
         "V-boosting none": boost("none", random_state=0),
         "V-boosting blended": boost(random_state=0),

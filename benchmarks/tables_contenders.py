@@ -180,8 +180,8 @@ PEERS = {
 CONTENDERS = {
     "VSVC today": Contender(_machine(_TODAY, probability="clip"), target=True, ours=True),
     **PEERS,
-    "default": ours(),
+    "default": ours(correction="none"),  # what it is without a target
     "blended": ours(correction="blended"),
     "auto": ours(correction="auto"),
-    "fast": ours(fast=True),
+    "fast": ours(correction="none", fast=True),
 }

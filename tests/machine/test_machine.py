@@ -15,6 +15,7 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
 from sklearn.metrics.pairwise import pairwise_kernels
 
+import covshift
 from covshift import v_matrix
 from covshift.corrections import (
     Additive,
@@ -28,6 +29,7 @@ from covshift.corrections import (
 )
 from covshift.datasets import make_sigmoid_shift
 from covshift.exceptions import ConditionWarning, ConstantColumnWarning, CoverageWarning
+from covshift.machine import calibration
 from covshift.machine.auto import penalties
 from covshift.machine.dual import Dual, small_factor, solve_dual, tilt_into_box
 from covshift.machine.primal import Primal
@@ -677,3 +679,49 @@ def test_later_blocks_must_have_as_many_outputs():
     assert model.partial_fit(X, outcome[:, None]).predict(T).shape == (30,)
     with pytest.raises(ValueError, match="these differ"):
         VSVC().partial_fit(X, y, X_target=T, classes=[0, 1]).partial_fit(X, y, classes=[0, 1, 2])
+
+
+# Probabilities where little or nothing is found
+
+
+def test_on_noise_hardly_more_than_the_shares_of_the_classes_is_left():
+    """Where luck looked like signal in forty rows: a log-loss .04 above the constant's."""
+    excess = []
+    for seed in (3, 4, 14):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(40, 2 + seed % 8)), rng.integers(0, 2, 40)
+        model = covshift.VSVC(fast=True, random_state=0).fit(X, y)
+        p = model.predict_proba(rng.normal(size=(300, X.shape[1])))[:, 1]
+        ours, constant = (-np.mean(np.log(q) + np.log(1 - q)) / 2 for q in (p, y.mean()))
+        excess.append(ours - constant)
+    assert np.mean(excess) < 0.015
+
+
+@pytest.mark.parametrize("strength", [0.0, 0.6, 3.0])
+@pytest.mark.parametrize("linear", [False, True])
+def test_slopes_shrink_by_what_they_gain_for_each_of_them(strength, linear):
+    rng = np.random.default_rng(4)
+    U = rng.normal(size=(200, 3))
+    y = rng.uniform(size=200) < 1 / (1 + np.exp(-strength * U[:, 0] + 1))
+    classes, w = np.column_stack([~y, y]).astype(float), np.ones(200)
+    f = 1 / (1 + np.exp(-strength * U[:, :1] - 0.3 * rng.normal(size=(200, 1))))
+    terms = [5 * (f - 0.5), U[:, :1]] if linear else [5 * (f - 0.5)]
+    center = np.array([0.0, 0.0, 1.0] if linear else [0.0, 1.0])
+    plain = calibration._stacked(terms, classes, w, center)
+    intercept, slopes = calibration._shrunken(terms, classes, w, center)
+
+    def log_likelihood(log_odds):
+        p = 1 / (1 + np.exp(-log_odds))
+        return np.log(np.where(y, p, 1 - p)).sum()
+
+    share = np.log(y.mean() / (1 - y.mean()))
+    score = sum(b * term[:, 0] for b, term in zip(plain[1:], terms, strict=True))
+    gain = 2 * (log_likelihood(plain[0] + score) - log_likelihood(np.full(200, share)))
+    factor = max(0.0, 1 - len(terms) / gain) if gain > 0 else 0.0
+    np.testing.assert_allclose(slopes, factor * plain[1:], atol=2e-3)
+    p = 1 / (1 + np.exp(-intercept - factor * score))
+    assert p.mean() == pytest.approx(y.mean(), abs=2e-3)  # but for the prior of the intercept
+    if strength == 3.0:
+        assert factor > 0.95
+    if strength == 0.0 and not linear:
+        assert factor < 0.5

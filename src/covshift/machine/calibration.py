@@ -9,7 +9,8 @@ model of what rows that were held out got:
 against the first class; of two classes, f - 1/2 takes the place of f_c - f_1. l is a logistic
 regression on the machine's coordinates, whose ridge penalty has the least held-out log-loss. The
 prior of b is centred at the linear model alone, (b_f, b_l) = (0, 1), with precision 5: few rows do
-not tell how much f adds, and many do (settled in benchmarks/tables.py).
+not tell how much f adds, and many do (settled in benchmarks/tables.py). What both gain over the
+shares of the classes then shrinks them (`_shrunken`): on noise nothing but the shares is left.
 """
 
 from __future__ import annotations
@@ -114,10 +115,10 @@ def calibrate(
     weight = np.concatenate([fold.weight for fold in folds])
     center = np.concatenate([np.zeros(k - 1), [0.0, 1.0] if linear else [1.0]])
     terms = [_score(f)] if held_out is None else [_score(f), held_out]
-    found = _stacked(terms, classes[rows], weight, center)
+    intercept, slopes = _shrunken(terms, classes[rows], weight, center)
     slope = np.zeros(2)
-    slope[: len(terms)] = found[k - 1 :]
-    return Calibration(linear, found[: k - 1], slope)
+    slope[: len(terms)] = slopes
+    return Calibration(linear, intercept, slope)
 
 
 def _origin(U: Real, w: Real) -> tuple[Real, float]:
@@ -195,9 +196,30 @@ def _newton(U: Real, classes: Real, w: Real, penalty: float, start: Real | None)
     return coef
 
 
-def _stacked(terms: Sequence[Real], classes: Real, w: Real, center: Real) -> Real:
+def _shrunken(terms: Sequence[Real], classes: Real, w: Real, center: Real) -> tuple[Real, Real]:
+    """Return intercepts (classes - 1,), and the slopes of the terms, shrunken to what they explain.
+
+    With G twice the log-likelihood that p slopes gain over none, all are multiplied by 1 - p / G,
+    by zero where G < p: nothing but the shares of the classes is left where nothing was found.
+    J. C. van Houwelingen, S. le Cessie, "Predictive value of statistical models", Statistics in
+    Medicine 9 (1990), eq. 5: the factor that slopes estimated on other rows have on average.
+    """
+    k = classes.shape[1] - 1
+    found = _stacked(terms, classes, w, center)
+    score: Real = sum(slope * term for slope, term in zip(found[k:], terms, strict=True))
+    nothing = np.zeros_like(score)
+    alone = _stacked([], classes, w, np.zeros(k), nothing)
+    gain = 2 * float(w @ (_losses(alone + nothing, classes) - _losses(found[:k] + score, classes)))
+    share = max(0.0, 1 - len(terms) / gain) if gain > 0 else 0.0
+    return _stacked([], classes, w, np.zeros(k), share * score), share * found[k:]
+
+
+def _stacked(
+    terms: Sequence[Real], classes: Real, w: Real, center: Real, offset: Real | float = 0.0
+) -> Real:
     """Minimise the log-loss of intercepts plus non-negative multiples of the terms, with a prior.
 
+    ``offset`` (rows, classes - 1) are log-odds that are there already.
     Projected Newton: a slope that would turn negative is held at zero. Of many classes the
     intercepts stay at zero. O(N k^2) per step.
     """
@@ -206,8 +228,8 @@ def _stacked(terms: Sequence[Real], classes: Real, w: Real, center: Real) -> Rea
     b = center.copy()
 
     def log_odds(b: Real) -> Real:
-        total: Real = sum(slope * term for slope, term in zip(b[k:], terms, strict=True))
-        return b[:k] + total
+        added = (slope * term for slope, term in zip(b[k:], terms, strict=True))
+        return np.asarray(b[:k] + sum(added, start=offset))
 
     def objective(b: Real) -> float:
         return float(w @ _losses(log_odds(b), classes) + 0.5 * precision @ (b - center) ** 2)
