@@ -14,6 +14,7 @@ score is the squared error on the target (against the truth, where it is known) 
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 import warnings
 
@@ -33,8 +34,10 @@ SHIFTS, SIZES, KERNELS, DRAWS = ("natural", "direction", "rank"), (150, 600), ("
 WORSE = 1.02
 
 
-def fits(name, shift, N, draw):
-    """Fit both on one draw with every kernel; return a row for each."""
+def fits(name, shift, N, draw, deadline=np.inf):
+    """Fit both on one draw with every kernel; return a row for each, and none after a deadline."""
+    if time.time() > deadline:
+        return []
     problem = tables.problem(name)
     drawn = split(problem, shift, N, draw)
     if drawn is None:
@@ -43,7 +46,7 @@ def fits(name, shift, N, draw):
     real = "real" if problem.truth is None else "generated"
     rows = []
     for kernel in KERNELS:
-        about = {"table": name, "problems": real, "kernel": kernel, "N": N}
+        about = {"table": name, "problems": real, "kernel": kernel, "N": N, "draw": draw}
         with warnings.catch_warnings(), threadpool_limits(1):
             warnings.simplefilter("ignore")  # rare categories, columns that are constant
             none, before = fitted(made("none", kernel=kernel, random_state=draw), drawn)
@@ -92,18 +95,21 @@ def groups(rows):
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--half", choices=("settle", "report"), default="report")
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="training rows")
     parser.add_argument("--jobs", type=int, default=-1, help="processes")
+    parser.add_argument("--limit-minutes", type=float, default=np.inf, help="begin no fit later")
     parser.add_argument("--quick", action="store_true", help="a few fits, nothing written")
     given = parser.parse_args()
     names = [*tables_data.TABLES, *tables_problems.PROBLEMS]
     names = [name for name in names if tables.half_of(name) == given.half]
-    sizes, draws = (SIZES, DRAWS) if not given.quick else ((60,), 1)
+    sizes, draws = (given.sizes, DRAWS) if not given.quick else ((60,), 1)
+    deadline = time.time() + 60 * given.limit_minutes
     jobs = [
-        (name, shift, N, draw)
-        for N in sizes[::-1]
+        (name, shift, N, draw, deadline)
+        for draw in range(draws)
+        for N in sizes
         for name in (tables.QUICK if given.quick else names)
         for shift in (SHIFTS if not given.quick else SHIFTS[1:2])
-        for draw in range(draws)
     ]
     found = Parallel(1 if given.quick else given.jobs)(delayed(fits)(*job) for job in jobs)
     rows = pd.DataFrame([row for part in found for row in part])
@@ -111,14 +117,15 @@ def main() -> None:
         "auto",
         "What the machines do with a target by default",
         'Squared error on the target of `VSVC()` and `VSVR()`, relative to `correction="none"` on '
-        f"the same rows (geometric means). {draws} draws of each shift of a table (natural, along "
+        f"the same rows (geometric means). {rows.draw.nunique()} draws of each shift of a table "
+        "(every fit is counted below; natural, along "
         "a random direction, by the rank in one column), whose seeds are made of the name of the "
         "table and the shift, the size and the number of the draw; a table counts by the mean of "
         "all its fits. CPU time is relative to that of none, whose seconds stand beside it.",
         f"Half of the tables: {given.half}. Machine: "
         f"{machine(('numpy', 'scipy', 'scikit-learn', 'pandas', 'covshift'))}, commit {commit()}.",
         groups(rows),
-        f"Command: `python benchmarks/auto.py --half {given.half}`.",
+        f"Command: `python benchmarks/auto.py {' '.join(sys.argv[1:])}`.",
         write=not given.quick and given.half == "report",
     )
 
