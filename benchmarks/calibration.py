@@ -19,7 +19,7 @@ from joblib import Parallel, delayed
 
 from covshift import Predictions, evaluate
 
-RUNS, MOVED = 50, 0.6
+RUNS, MOVED = 20, 0.6
 SCORES = {  # log-odds of the score, from the true ones
     "right": lambda z: z,
     "times 1.3": lambda z: 1.3 * z,
