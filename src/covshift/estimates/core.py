@@ -136,7 +136,7 @@ def estimate(
     >>> survey = make_survey(500, 1000, random_state=0)
     >>> found = estimate(survey.X, survey.y, survey.X_target)
     >>> print(found.sentence)
-    Sample: 40.2%. Adjusted to the target population: 31.7% (95% CI 27...% to 3...%).
+    Sample: 40.2%. Adjusted to the target population: 31.8% (95% CI 27...% to 3...%).
     """
     refuse_old_order(X, y)
     quantity = as_quantity("mean" if what is None else what)
