@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 from covshift import VSVC, ConformalRegressor, Kernel, Reweighted
 from covshift.datasets import make_survey
 from covshift.exceptions import NoTargetWarning
-from covshift.weights import GaussianRatio
+from covshift.weights import CDFWeights, GaussianRatio
 
 data = make_survey(300, 300, random_state=0)
 X, y, T = data.X, data.y, data.X_target
@@ -36,6 +36,15 @@ def test_it_is_the_estimator_with_the_weighters_weights():
     np.testing.assert_allclose(model.predict_proba(T), expected.predict_proba(Z_T))
     np.testing.assert_allclose(model.weights_, w)
     assert np.abs(model.predict_proba(T) - clone(LEARNER).fit(Z, y).predict_proba(Z_T)).max() > 0.01
+
+
+def test_the_default_weights_are_those_for_training():
+    """Weights for means cost learners of few rows more than the shift does."""
+    rng = np.random.default_rng(0)
+    X, T = rng.normal(size=(60, 3)), rng.normal(0.6, 1, size=(80, 3))
+    found = Reweighted(LinearRegression()).fit(X, X[:, 0], X_target=T).weights_
+    np.testing.assert_array_equal(found, CDFWeights(purpose="training").fit(X, X_target=T).weights_)
+    assert found.max() < CDFWeights().fit(X, X_target=T).weights_.max()
 
 
 def test_a_pipeline_transforms_sample_and_target_alike():

@@ -23,7 +23,9 @@ from ..encoding.samples import encode_samples, takes_tables
 from ..exceptions import InputError, InputTypeError
 from ..margins.reading import named_levels
 from ..numerics.array import Real
-from ..weights import as_weighter
+from ..weights import CDFWeights, as_weighter
+
+_FLAT = "training"  # name of the default weights, and their purpose
 
 
 def _has(method: str) -> Any:
@@ -49,7 +51,9 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         not, fitting is an error. A last step that takes ``X_target``, as `covshift.VSVC` does,
         gets the target as well, and ``target_weight`` with it.
     weighter : str, weighter or None
-        A name or an object of `covshift.weights`. None passes on the target without weights: the
+        "training", the default, is ``CDFWeights(purpose="training")``: flat weights, as a learner
+        needs them (benchmarks/results/reweighted.md). Else a name or an object of
+        `covshift.weights`. None passes on the target without weights: the
         way to put a V-machine at the end of a pipeline.
     preprocess : transformer, optional
         Fitted on X and applied to X and X_target before all else. One whose `fit` takes
@@ -68,9 +72,8 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     Notes
     -----
-    Weights that estimate a mean well often hurt a flexible learner: `CDFWeights` has
-    ``purpose="training"`` for this. Compare with the unweighted estimator, always:
-    `covshift.compare` does.
+    Weights that estimate a mean well, such as "cdf", often hurt a learner of few rows. Compare with
+    the unweighted estimator, always: `covshift.compare` does.
 
     Examples
     --------
@@ -98,7 +101,9 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         "encoder_": Maybe(OrNone(Part(TableEncoder))),
     }
 
-    def __init__(self, estimator: Any, *, weighter: Any = "cdf", preprocess: Any = None) -> None:
+    def __init__(
+        self, estimator: Any, *, weighter: Any = "training", preprocess: Any = None
+    ) -> None:
         self.estimator = estimator
         self.weighter = weighter
         self.preprocess = preprocess
@@ -183,7 +188,8 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         if self.weighter is None:
             self.weights_ = np.ones(_num_samples(X))
             return None
-        weighter = clone(as_weighter(self.weighter))
+        flat = isinstance(self.weighter, str) and self.weighter == _FLAT
+        weighter = CDFWeights(purpose=_FLAT) if flat else clone(as_weighter(self.weighter))
         encoder = getattr(self, "encoder_", None)
         if encoder is not None and hasattr(weighter, "of_features"):
             weighter = weighter.of_features(groups_of(X), encoder.columns)
