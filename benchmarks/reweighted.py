@@ -21,6 +21,7 @@ from sklearn.linear_model import Ridge
 from sklearn.tree import DecisionTreeRegressor
 
 from covshift import Reweighted
+from covshift.exceptions import NoOverlapError
 
 OUTCOMES = {
     "line": lambda X: X[:, 0] + 0.5 * X[:, 1],
@@ -46,7 +47,17 @@ def rows(rng, size, shift):
 
 
 def errors(mean, shift, N, seed):
-    """Mean squared error on the target by learner: without weights, then by weighter."""
+    """Mean squared error on the target by learner: without weights, then by weighter.
+
+    A sample that does not cover its target is drawn again.
+    """
+    try:
+        return _errors(mean, shift, N, seed)
+    except NoOverlapError:
+        return errors(mean, shift, N, seed + 1000)
+
+
+def _errors(mean, shift, N, seed):
     rng = np.random.default_rng([seed, N, int(10 * shift)])
     X, T, there = rows(rng, N, 0.0), rows(rng, 300, shift), rows(rng, 3000, shift)
     y = mean(X) + NOISE * rng.normal(size=N)
