@@ -14,7 +14,7 @@ from ..engine.methods import Method
 from ..exceptions import InputError
 from ..margins import Margins
 from ..numerics.array import Real
-from ..show.answer import ASSUMPTION, Answer, extrapolates, few_rows
+from ..show.answer import ASSUMPTION, Answer, caution_of
 from ..show.notes import Note
 from ..show.table import Column, Record, Table
 from ..show.words import interval_of, printable, shown
@@ -199,9 +199,7 @@ class Estimates(Answer):
         """That few rows carry the weights the number rests on, or that it is extrapolated."""
         if self.method == "none":
             return ""
-        few = few_rows(self.effective_sample_size, self.n_train, self.largest_weight)
-        weighted = self.method in ("dr", "weights")
-        return f"{few if weighted else ''} {extrapolates(self.diagnosis.verdict)}".strip()
+        return caution_of(self, weighted=self.method in ("dr", "weights"))
 
     @property
     def assumption(self) -> str:

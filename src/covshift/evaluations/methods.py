@@ -179,11 +179,22 @@ class Classified:
             besides = abs(balanced - float(found.value[0]))
         return float(np.nan_to_num(besides))
 
-    def model_part(self, metric: Metric, method: Method, group: int | None) -> Influence | None:
-        """Influence of the folds' models on a number that leans to them."""
+    def model_part(
+        self,
+        metric: Metric,
+        method: Method,
+        group: int | None,
+        modelled: Influence | None = None,
+    ) -> Influence | None:
+        """Influence of the folds' models on a number that leans to them.
+
+        ``modelled`` is the `influence` by the model alone, where this is known already.
+        """
         if method != "dr" or not self.problem.leans:
             return None
-        return self.problem.model_part(self.influence(metric, "model", group))
+        if modelled is None:
+            modelled = self.influence(metric, "model", group)
+        return self.problem.model_part(modelled)
 
     def _inside(self, group: int | None) -> Real:
         """One for the rows of a group, labelled rows first."""

@@ -11,7 +11,7 @@ from ..diagnostics import Diagnosis
 from ..estimates.result import METHOD_WORDS, weights_lines
 from ..exceptions import InputError
 from ..numerics.array import Real
-from ..show.answer import ASSUMPTION, Answer, extrapolates, few_rows
+from ..show.answer import ASSUMPTION, Answer, caution_of
 from ..show.notes import Note
 from ..show.table import Cell, Column, Record, Table
 from ..show.words import interval_of, printable, shown
@@ -209,9 +209,7 @@ class Evaluations(Answer):
         """That few rows carry the weights the numbers rest on, or that these are extrapolated."""
         if self.method == "none":
             return ""
-        few = few_rows(self.effective_sample_size, self.n_train, self.largest_weight)
-        weighted = self.method in ("dr", "weights", "pape")
-        return f"{few if weighted else ''} {extrapolates(self.verdict)}".strip()
+        return caution_of(self, weighted=self.method in ("dr", "weights", "pape"))
 
     @property
     def assumption(self) -> str:

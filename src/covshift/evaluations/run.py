@@ -243,7 +243,8 @@ class OneModel:
                 numbers = {m: number_within(judge, metric, m, group, found[m]) for m in found}
                 self._add(metric.name, where, numbers, metric.within)
                 self.influence[metric.name, *where] = found[method]
-                self.model_parts[metric.name, *where] = judge.model_part(metric, method, group)
+                part = judge.model_part(metric, method, group, found["model"])
+                self.model_parts[metric.name, *where] = part
             if self.few is not None:
                 self._check(metric.name, self.few.of_masses(judge, metric), metric.range)
         self.curves = curves_of(judge, method, bins)

@@ -46,6 +46,14 @@ def extrapolates(verdict: str) -> str:
     )
 
 
+def caution_of(answer: Any, *, weighted: bool) -> str:
+    """Say first that few rows carry the weights, where these decide, or that it is extrapolated."""
+    few = ""
+    if weighted:
+        few = few_rows(answer.effective_sample_size, answer.n_train, answer.largest_weight)
+    return f"{few} {extrapolates(answer.verdict)}".strip()
+
+
 class Answer:
     """Base of the results of `estimate`, `evaluate`, `diagnose`, comparisons and conformal models.
 
