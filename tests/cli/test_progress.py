@@ -152,6 +152,7 @@ def test_commands_say_what_they_do_to_a_person_and_not_to_a_pipe(monkeypatch, tm
         assert main([*argv, *more]) == 0
         said = [line for line in stream.getvalue().splitlines() if line.endswith("...")]
         assert said == (steps if stream.isatty() and not more else [])
+        assert not Progress.hidden  # what the process does next is shown
 
 
 def test_silence_is_silence(monkeypatch):

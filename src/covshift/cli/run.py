@@ -31,14 +31,17 @@ INTERRUPTED, TERMINATED, BROKEN_PIPE = 130, 143, 141  # as a shell counts signal
 def run_command(args: argparse.Namespace, argv: list[str]) -> int:
     """Run the command that ``argv`` was parsed to."""
     console.quiet, console.columns = args.quiet, []
-    Progress.hidden, Progress.doing = args.quiet, argv[0]
+    before, Progress.hidden, Progress.doing = Progress.hidden, args.quiet, argv[0]
     args.argv = argv
 
     def work() -> int:
         import_scikit_learn()
         return run_answered(args)
 
-    return _guarded(work, debug=args.debug)
+    try:
+        return _guarded(work, debug=args.debug)
+    finally:  # a process that goes on, as a notebook does, shows its bars again
+        Progress.hidden = before
 
 
 def _guarded(work: Any, *, debug: bool) -> int:

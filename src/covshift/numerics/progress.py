@@ -41,7 +41,7 @@ class Progress:
     ten lines in all.
     """
 
-    hidden = False  # for a whole process, as the command line asks with --quiet
+    hidden = False  # during a command with --quiet
     doing = ""  # what the command line does now, for the lines of `reporting`
 
     def __init__(self, total: int, label: str, *, verbose: bool = True, log: bool = False) -> None:
