@@ -765,3 +765,31 @@ def adaptive_scores(p, u=1, penalty=0, start=0):
         before = sum(p[z] for z in order[:rank])
         found[y] = before + u * p[y] + penalty * max(0, rank + 1 - start)
     return found
+
+
+def prediction_powered(y, h, h_target, u):
+    """Mean of a target of which some rows have y, chosen with chances 1 / u: value, power, error^2.
+
+    h and h_target are what a model that has not seen y predicts for these rows and for all.
+    """
+    total = sum(u)
+    mean_y = sum(a * b for a, b in zip(u, y, strict=True)) / total
+    mean_h = sum(a * b for a, b in zip(u, h, strict=True)) / total
+    cross = sum(a * (b - mean_h) * (c - mean_y) for a, b, c in zip(u, h, y, strict=True))
+    square = sum(a * (b - mean_h) ** 2 for a, b in zip(u, h, strict=True))
+    power = min(1.0, max(0.0, cross / square)) if square > 0 else 0.0
+    rest = [b - power * c for b, c in zip(y, h, strict=True)]
+    left = sum(a * b for a, b in zip(u, rest, strict=True)) / total
+    there = sum(h_target) / len(h_target)
+    L, M = len(y), len(h_target)
+    own = sum((a * (b - left) / total) ** 2 for a, b in zip(u, rest, strict=True)) * L / (L - 1)
+    others = sum((power * (b - there) / M) ** 2 for b in h_target) * M / (M - 1)
+    return power * there + left, power, own + others
+
+
+def between(theta_L, theta_0, v_L, v_0, shared, k):
+    """Soft threshold of the difference: from the best combination to the first number."""
+    v_D = v_L + v_0 - 2 * shared
+    z = (theta_L - theta_0) / v_D**0.5
+    soft = (abs(z) - k) * (1 if z > 0 else -1) if abs(z) > k else 0.0
+    return theta_L - (v_L - shared) / v_D**0.5 * (z - soft)

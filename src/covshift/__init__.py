@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from .data.validation import Target
     from .diagnostics import Diagnosis, diagnose
     from .encoding import TableEncoder
+    from .engine.labels import Labels
     from .estimates import (
         CDF,
         Coefficients,
@@ -96,6 +97,7 @@ _HOME = {
     "Diagnosis": "diagnostics",
     "Difference": "estimates",
     "Kernel": "numerics.kernels",
+    "Labels": "engine.labels",
     "Margins": "margins",
     "Predictions": "evaluations",
     "Proportion": "estimates",
@@ -132,6 +134,7 @@ __all__ = [
     "Diagnosis",
     "Difference",
     "Kernel",
+    "Labels",
     "Margins",
     "Predictions",
     "Proportion",

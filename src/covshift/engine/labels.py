@@ -34,41 +34,75 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing
 
 from ..data import Samples
 from ..data.groups import Groups
 from ..numerics.array import Real, Rows
-from ..numerics.crossfit import CrossFit, Features, deal
-from ..numerics.influence import Design, Influence
+from ..numerics.crossfit import CrossFit, Features, deal, stacked
+from ..numerics.influence import Design
 from .intervals import Number
 from .outcome import predict
-from .problem import Problem
+from .problem import Item, Problem
 from .weights import Weights
 
+_NAMED = "target rows with an outcome"
 _THRESHOLD = 0.6  # k, in standard errors of the difference
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Labels:
-    """Target rows that have an outcome."""
+    """Outcomes of target rows, with how these rows were chosen.
 
-    rows: Rows  # (L,): their numbers among the target rows
-    probability: Real  # (L,): with which each got its label, up to a factor
+    Pass it to `covshift.estimate` as ``y_target``, where a plain column or array says that the rows
+    with an outcome are a random part of the target.
+
+    Parameters
+    ----------
+    y : name, list of names, (M,) or (M, k) array
+        The outcome of every target row, missing where it is not known.
+    probability : name or (M,) array, optional
+        With which each row was chosen to get its outcome, up to a common factor.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from covshift import Labels, estimate
+    >>> from covshift.datasets import make_survey
+    >>> survey = make_survey(300, 400, random_state=0)
+    >>> asked = np.arange(400) < 60
+    >>> y_target = np.where(asked, survey.y_target, np.nan)
+    >>> chance = np.where(asked, 0.15, 0.0)
+    >>> given = Labels(y_target, probability=chance)
+    >>> found = estimate(survey.X, survey.y, survey.X_target, y_target=given)
+    >>> found.method, found.n_labels
+    ('both', 60)
+    """
+
+    y: Any
+    probability: Any = None
+
+    @classmethod
+    def of(cls, given: Any) -> Labels | None:
+        """Return what was given, or its outcomes as a random part."""
+        return given if given is None or isinstance(given, cls) else cls(given)
 
 
 @dataclass(frozen=True)
 class LabelledProblem(Problem):
     """Labelled target rows, then the sample's: the former count, all teach."""
 
-    labelled: int = field(default=0, kw_only=True)
+    labelled: Rows = field(kw_only=True)  # (L,): target rows
 
     @classmethod
-    def of(cls, problem: Problem, labels: Labels, outcome: Real) -> LabelledProblem:
-        """Put the labelled rows of a problem's target before its sample; ``outcome`` is of both."""
-        sample, weights, rows = problem.sample, problem.weights, labels.rows
-        L, N = len(rows), len(sample.X)
-        u = sample.share[rows] / labels.probability
-        d = np.concatenate([u / u.mean(), np.zeros(N)])
+    def of(cls, problem: Problem, rows: Rows, probability: Real, outcome: Real) -> LabelledProblem:
+        """Put labelled target rows (L,) of a problem before its sample; ``outcome`` is of both.
+
+        They were chosen with a ``probability`` (L,), up to a factor.
+        """
+        sample, weights = problem.sample, problem.weights
+        u = sample.share[rows] / probability
+        d = np.concatenate([u / u.mean(), np.zeros(len(sample.X))])
         groups = sample.groups
         if groups is not None and groups.target is not None:
             groups = _with_labelled(groups, rows)
@@ -81,7 +115,10 @@ class LabelledProblem(Problem):
             weighted=True,
             one_feature=sample.one_feature,
             made=sample.made,
-            inputs=sample.inputs,
+            inputs=Features(
+                stacked(_safe_indexing(sample.inputs.target, rows), sample.inputs.train, _NAMED),
+                sample.inputs.target,
+            ),
             groups=groups,
             finite_population=sample.finite_population,
         )
@@ -96,27 +133,28 @@ class LabelledProblem(Problem):
             problem.finite_population,
             problem.random_state,
             outcome,
-            labelled=L,
+            labelled=rows,
         )
 
     @cached_property
     def fold(self) -> Rows:
         """Folds of the labelled rows; rows of the sample teach all models."""
-        L = self.labelled
+        L = len(self.labelled)
         outcome = np.zeros(L) if self.outcome is None else self.outcome[:L]
         own = deal(self.sample.X[:L], outcome, self.n_folds)
         return np.concatenate([own, np.full(len(self.sample.X) - L, -1)])
 
     @cached_property
     def design(self) -> Design:
-        """The labelled rows, drawn one by one."""
-        return Design.simple(len(self.sample.X))
+        """The labelled rows, drawn one by one; those of the sample are no part of them."""
+        return Design.of(len(self.sample.X), np.where(self.fold >= 0, "labelled", "sample"), None)
 
     def _predicted(self, y: NDArray[Any], classes: NDArray[Any] | None, name: str) -> CrossFit:
         """Predict, and shrink the predictions by their slope among the labelled rows."""
+        default, given = Features(self.weights.Z, self.weights.T), self.sample.inputs
         found, chosen = predict(
             self.outcome_model,
-            Features(self.weights.Z, self.weights.T),
+            default if self.outcome_model is None else given,
             y,
             self.fold,
             classes=classes,
@@ -124,10 +162,12 @@ class LabelledProblem(Problem):
             final=self.weights.final,
         )
         self.seen[name] = chosen
-        L = self.labelled
+        L = len(self.labelled)
         values = y[:, None].astype(np.float64) if classes is None else (y[:, None] == classes) * 1.0
         power = slopes(values[:L], found.train[:L], self.sample.d[:L])
-        return CrossFit(found.train * power, found.folds * power)
+        folds = found.folds.copy()
+        folds[:, self.labelled] = found.train[:L]  # also there by models that have not seen them
+        return CrossFit(found.train * power, folds * power)
 
 
 def slopes(values: Real, predicted: Real, weight: Real) -> Real:
@@ -139,30 +179,26 @@ def slopes(values: Real, predicted: Real, weight: Real) -> Real:
     return np.asarray(np.clip(np.where(spread > 0, slope, 0.0), 0.0, 1.0))
 
 
-def combined(labelled: Influence, corrected: Influence, rows: Rows, besides: float = 0.0) -> float:
-    """Return the number between that of the labels and the corrected one (one column each).
+def combined(labelled: Item, corrected: Item, rows: Rows) -> tuple[Number, float]:
+    """Return theta with the interval of theta_L, and D in standard errors.
 
-    ``rows`` (L,) are the labelled target rows; ``besides`` is an error of the corrected number that
-    its influence values do not hold.
+    ``rows`` (L,) are the labelled target rows. Where a number has no influence values, the two are
+    taken as independent.
     """
-    first = labelled.target[:, 0].copy()
-    np.add.at(first, rows, labelled.train[: len(rows), 0])
-    second = corrected.target[:, 0]
-    v_L = float(first @ first)
-    shared = float(first @ second)
-    v_0 = float(corrected.train[:, 0] @ corrected.train[:, 0] + second @ second) + besides**2
-    D = float(labelled.value[0] - corrected.value[0])
-    v_D, c = v_L + v_0 - 2 * shared, v_L - shared
-    if not v_D > 0 or c <= 0:
-        return float(labelled.value[0])
-    z = D / np.sqrt(v_D)
+    theta_L, theta_0 = labelled.numbers["dr"], corrected.numbers["dr"]
+    v_L, v_0 = theta_L.standard_error**2, theta_0.standard_error**2
+    shared = 0.0
+    if labelled.influence is not None and corrected.influence is not None:
+        own = labelled.influence.target[:, 0].copy()
+        np.add.at(own, rows, labelled.influence.train[: len(rows), 0])
+        shared = float(own @ corrected.influence.target[:, 0])
+    D, v_D, c = theta_L.value - theta_0.value, v_L + v_0 - 2 * shared, v_L - shared
+    if not (np.isfinite(v_D) and v_D > 0 and c > 0):
+        return theta_L, np.nan
+    z = float(D / np.sqrt(v_D))
     agreed = z - np.sign(z) * max(0.0, abs(z) - _THRESHOLD)
-    return float(labelled.value[0] - c / np.sqrt(v_D) * agreed)
-
-
-def at(number: Number, value: float) -> Number:
-    """Return the interval of a number with another value inside of it."""
-    return replace(number, value=float(np.clip(value, number.low, number.high)))
+    value = float(theta_L.value - c / np.sqrt(v_D) * agreed)
+    return replace(theta_L, value=float(np.clip(value, theta_L.low, theta_L.high))), z
 
 
 def _with_labelled(groups: Groups, rows: Rows) -> Groups:

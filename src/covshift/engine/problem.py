@@ -40,6 +40,7 @@ class Item:
     size: Size
     errors: dict[Method, Errors]
     change: Number | None = None  # the method's number less the plain one
+    influence: Influence | None = None  # of the doubly robust number, where it has one
 
 
 @dataclass(frozen=True)

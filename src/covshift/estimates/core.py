@@ -10,6 +10,7 @@ from ..data import Samples
 from ..data.columns import are_categories, check_outcomes, refuse_old_order
 from ..data.parameters import number, one_of, whole
 from ..data.validation import Target, is_margins
+from ..engine.labels import Labels
 from ..engine.methods import METHODS, Method
 from ..engine.overlap import check_overlap
 from ..engine.weights import Trimmed, are_weights
@@ -17,7 +18,7 @@ from ..exceptions import InputError
 from .margins import covered_by_margins, refuse_what_needs_rows
 from .quantities import Proportion, Quantity, Total, as_quantity
 from .result import Estimates
-from .run import Run, Settings
+from .run import Run, Settings, labelled_rows
 
 _MANY_ROWS = 100_000
 
@@ -27,9 +28,10 @@ def estimate(
     y: Any = None,
     X_target: Any = None,
     *,
+    y_target: Any = None,
     what: str | Quantity | None = None,
     by: Any = None,
-    method: Method = "dr",
+    method: Method | None = None,
     weighter: Any = None,
     outcome_model: Any = None,
     sample_weight: Any = None,
@@ -69,6 +71,11 @@ def estimate(
     y : name, list of names, (N,) array, (N, k) array or data frame
         One outcome per training row, or several columns. Rows without one (NaN, None) are left out,
         counted and named.
+    y_target : name, (M,) array or Labels, optional
+        Outcomes of some target rows, chosen at random; missing where unknown. They make the
+        interval, which then holds whatever p(y | x) does (prediction-powered inference), and the
+        number combines them with the correction as far as the two agree (`covshift.engine.labels`).
+        `covshift.Labels` have the probabilities with which rows were chosen.
     what : str or Quantity, optional
         Default: the mean of numbers, the proportions of text of up to 20 kinds. A plain name, or
         an object with options: "mean" (of zeros and ones: a share), "proportion" (of every
@@ -81,9 +88,9 @@ def estimate(
         Groups: a column, one label per training row, or labels of both samples. A column that
         both frames have is a feature too, as a category. Groups are ratios with their
         indicators, and the overall number stands beside them.
-    method : {"dr", "weights", "model", "none"}
-        Doubly robust; the weighted sample; the outcome model's mean over the target; the sample as
-        it is. All are in ``table``.
+    method : {"dr", "weights", "model", "none"}, optional
+        Doubly robust, the default (with ``y_target`` the default is "both"); the weighted sample;
+        the outcome model's mean over the target; the sample as it is. All are in ``table``.
     weighter : weighter, name, (N,) array or Trimmed, optional
         What makes the weights; default: CDF weights on top of an exponential tilt of means and
         squares. An array holds factors that are known already: they multiply ``sample_weight``.
@@ -147,7 +154,8 @@ def estimate(
     if margins is not None and quantity == Total():
         quantity, exact = Total(margins.size), True
     quantity.check(X.groups if isinstance(X, Samples) else by)
-    one_of(*METHODS).check(method, "method")
+    one_of(*METHODS, None).check(method, "method")
+    labels = Labels.of(y_target)
     one_of("overlap", None).check(restrict, "restrict")
     number(above=0, below=1).check(confidence, "confidence")
     (whole(2) | one_of(None)).check(replicates, "replicates")
@@ -160,6 +168,7 @@ def estimate(
             outcome_model=outcome_model,
             target_weight=target_weight,
             restrict=restrict,
+            y_target=y_target,
         )
     weighter, max_weight = Trimmed.parts(weighter)
     known_weights = are_weights(weighter)
@@ -175,6 +184,9 @@ def estimate(
         outcome_model=outcome_model,
         beside={name: getattr(quantity, name) for name in quantity.row_options}
         | ({"weighter": weighter} if known_weights else {}),
+        beside_target={}
+        if labels is None
+        else {"y_target": labels.y, "label_probability": labels.probability},
     )
     if replicates is not None and (sample.fpc is not None or sample.replicates is not None):
         name = "fpc" if sample.replicates is None else "replicate_weights"
@@ -195,8 +207,11 @@ def estimate(
         covered = covered_by_margins(sample, known)
     else:
         covered = check_overlap(sample, known, restrict=restrict, random_state=random_state)
+    known_there = None
+    if labels is not None:
+        known_there = labelled_rows(sample, outcomes, labels.probability is not None)
     settings = Settings(
-        method=method,
+        method=method or "dr",
         weighter=weighter,
         outcome_model=outcome_model,
         finite_population=sample.finite_population or exact,
@@ -206,4 +221,5 @@ def estimate(
         n_folds=5 if len(sample.X) <= _MANY_ROWS else 3,
         random_state=random_state,
     )
-    return Run(covered, quantity, settings).found(outcomes)
+    run = Run(covered, quantity, settings, known_there if method is None else None)
+    return run.found(outcomes)

@@ -27,7 +27,7 @@ from .regressions import Coefficients
 
 
 def refuse_what_needs_rows(
-    quantity: Quantity, *, outcome_model: Any, target_weight: Any, restrict: Any
+    quantity: Quantity, *, outcome_model: Any, target_weight: Any, restrict: Any, y_target: Any
 ) -> None:
     """Say in a sentence what margins cannot do, and what to use instead."""
     if isinstance(quantity, Coefficients):
@@ -39,6 +39,10 @@ def refuse_what_needs_rows(
         raise InputError(
             "outcome_model needs target rows, and X_target is margins: leave it out for a model "
             "that is linear in what the margins publish, whose mean follows from them."
+        )
+    if y_target is not None:
+        raise InputError(
+            "y_target has outcomes of target rows, and X_target is margins: leave it out."
         )
     refuse_target_weights(target_weight=target_weight)
     if restrict is not None:

@@ -345,7 +345,8 @@ class Difference(Quantity):
                     left = float(abs(found["dr"].value[0] - found["weights"].value[0]))
                 numbers[method] = errors[method].number(found[method], besides=left)
             size = problem.size_of(group)
-            yield Item(f"{label} - {reference}", None, numbers, False, 2.0, size, errors)
+            about = f"{label} - {reference}"
+            yield Item(about, None, numbers, False, 2.0, size, errors, influence=found["dr"])
 
 
 def _freedom(errors: Errors) -> float:
@@ -380,4 +381,4 @@ def item(
         change = errors[problem.method].number(difference)
     scaled = None if slack is None else slack * factor
     size = problem.size_of(group)
-    return Item(label, name, numbers, proportion, scaled, size, errors, change)
+    return Item(label, name, numbers, proportion, scaled, size, errors, change, found["dr"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -14,17 +14,20 @@ from ..engine.methods import Method
 from ..exceptions import InputError
 from ..margins import Margins
 from ..numerics.array import Real
-from ..show.answer import ASSUMPTION, Answer, caution_of
+from ..show.answer import ASSUMPTION, OF_LABELS, Answer, caution_of
 from ..show.notes import Note
 from ..show.table import Column, Record, Table
 from ..show.words import interval_of, printable, shown
 
+Shown = Literal[Method, "labels", "both"]
 _POSITIVE = frozenset({"yes", "true", "1", "y", "t"})
 METHOD_WORDS = {
     "dr": "doubly robust",
     "weights": "weights alone",
     "model": "outcome model alone",
     "none": "sample as it is",
+    "labels": "outcomes of target rows alone",
+    "both": "outcomes of target rows, and the correction",
 }
 
 
@@ -39,7 +42,7 @@ class Estimate(Record):
     outcome: str
     what: str  # such as "median"; empty for the mean
     group: str | None
-    method: Method
+    method: Shown
     value: float
     standard_error: float
     interval: tuple[float, float]
@@ -86,8 +89,8 @@ class Estimates(Answer):
     ----------
     table : Table
         All methods beside one another, for all and for every group: rows of `Estimate`.
-    method : {"dr", "weights", "model", "none"}
-        The chosen one.
+    method : {"dr", "weights", "model", "none", "both"}
+        The chosen one; "both" where outcomes of target rows were given.
     what : str
     confidence : float
     effective_sample_size : float
@@ -116,10 +119,12 @@ class Estimates(Answer):
     notes : tuple of Note
     margins : Margins or None
         The target, where it is no rows.
+    n_labels : int
+        Target rows of which the outcome was given.
     """
 
     table: Table
-    method: Method
+    method: Shown
     what: str
     confidence: float
     effective_sample_size: float
@@ -140,6 +145,7 @@ class Estimates(Answer):
     errors: str = "influence"
     notes: tuple[Note, ...] = ()
     margins: Margins | None = None
+    n_labels: int = 0
 
     _facts: ClassVar[tuple[str, ...]] = (
         *("what", "method", "confidence", "effective_sample_size", "design_effect"),
@@ -189,21 +195,25 @@ class Estimates(Answer):
         interval = interval_of(row, row.interval, self.confidence)
         if row.method == "none":
             return f"Sample{of}: {shown(row.value, row)} ({interval}), not adjusted."
+        way = "Adjusted to the target population"
+        if row.method == "both":
+            way = f"In the target population, with {self.n_labels:,} outcomes of it"
         return (
-            f"Sample{of}: {shown(plain.value, plain)}. Adjusted to the target population: "
-            f"{shown(row.value, row)} ({interval})."
+            f"Sample{of}: {shown(plain.value, plain)}. {way}: {shown(row.value, row)} ({interval})."
         )
 
     @property
     def caution(self) -> str:
         """That few rows carry the weights the number rests on, or that it is extrapolated."""
-        if self.method == "none":
+        if self.method in ("none", "both"):
             return ""
         return caution_of(self, weighted=self.method in ("dr", "weights"))
 
     @property
     def assumption(self) -> str:
         """What the numbers rest on, and the data cannot show."""
+        if self.method == "both":
+            return OF_LABELS
         return "" if self.method == "none" else ASSUMPTION
 
     def with_sensitivity(self, change: float) -> Estimates:
@@ -254,15 +264,16 @@ class Estimates(Answer):
             )
             columns.insert(5, wide)
         yield Table(self.estimates.records, tuple(columns))
+        methods = [method for method in METHOD_WORDS if self.table.where(method=method)]
         yield Table(
-            tuple(self.same(self.headline, method) for method in METHOD_WORDS),
+            tuple(self.same(self.headline, method) for method in methods),
             (
                 Column("method", lambda row: METHOD_WORDS[row.method], words=True),
                 Column("value", _value),
                 Column("s.e.", _error),
                 Column("interval", _interval),
             ),
-            chosen={list(METHOD_WORDS).index(self.method)},
+            chosen={methods.index(self.method)},
         )
         yield [
             f"Shift: {self.verdict}. {self.n_train:,} training rows, {self._target()}.",

@@ -11,9 +11,10 @@ import numpy as np
 from sklearn.base import clone
 
 from ..data import Samples
-from ..data.columns import Outcome, row_list
+from ..data.columns import Outcome, check_outcomes, row_list
 from ..data.row_weights import check_weight
 from ..engine.intervals import Number, interval_of
+from ..engine.labels import LabelledProblem, combined
 from ..engine.methods import METHODS, Method
 from ..engine.overlap import Covered
 from ..engine.problem import Item, Problem
@@ -30,6 +31,8 @@ from .margins import margin_factors, weigh_to_margins
 from .quantities import Quantity
 from .result import Change, Estimate, Estimates
 
+_LEAST_LABELS = 5  # outcomes of target rows that tell a spread
+_APART = 2.6  # standard errors: one of a hundred by chance
 _SMALL_GROUP = 5  # rows below which an interval is hardly worth its name
 
 
@@ -55,6 +58,7 @@ class Run:
     covered: Covered
     quantity: Quantity
     settings: Settings
+    known: LabelledRows | None = None  # of the target
     notes: list[Note] = field(default_factory=list)
     kept: dict[bytes, tuple[Rows, Samples, Weights]] = field(default_factory=dict)
 
@@ -87,6 +91,8 @@ class Run:
                     by = made
                 self._note_draws(self.settings.replicates or 0, made)
             rows += [row for item in items for row in self._rows(outcome.name, item)]
+            if self.known is not None:
+                rows += self._with_labels(problem, outcome, used, items)
             changes += [_change(outcome.name, item, item.change) for item in items if item.change]
             models |= problem.seen
             self._note_rows(outcome, problem, items)
@@ -96,7 +102,7 @@ class Run:
         assert self.covered.diagnosis is not None
         return Estimates(
             Table(rows),
-            self.settings.method,
+            self.settings.method if self.known is None else "both",
             self.quantity.name,
             self.settings.confidence,
             weights.effective_sample_size,
@@ -117,6 +123,7 @@ class Run:
             "influence" if by is None else by.kind,
             tuple(self.notes),
             None if sample.known is None else sample.known.margins,
+            0 if self.known is None else self.known.count(outcomes[0].name),
         )
 
     def _problem(self, outcome: Outcome) -> tuple[Problem, Rows]:
@@ -164,22 +171,33 @@ class Run:
     def _items(self, problem: Problem, outcome: Outcome, used: Rows) -> Iterator[Item]:
         return self.quantity.rows(used).items(problem, outcome.y[used], outcome.name)
 
+    def _with_labels(
+        self, problem: Problem, outcome: Outcome, used: Rows, items: list[Item]
+    ) -> Iterator[Estimate]:
+        """Estimate the same from labelled target rows, and from both."""
+        assert self.known is not None
+        there, rows, probability = self.known.of(outcome.name, problem.sample)
+        y = np.concatenate([there, outcome.y[used]])
+        codes = np.unique(y, return_inverse=True)[1].reshape(-1).astype(np.float64)
+        labelled = LabelledProblem.of(problem, rows, probability, codes)
+        found = self.quantity.items(labelled, y, outcome.name)
+        own = {(item.label, item.group): item for item in found}
+        apart = []
+        for item in items:
+            one = own.get((item.label, item.group))
+            if one is None:  # a group of which no row has an outcome
+                nothing = Number(np.nan, np.nan, -np.inf, np.inf)
+                one = replace(item, numbers=dict.fromkeys(METHODS, nothing))
+            both, z = combined(one, item, rows)
+            apart.append(z)
+            for method, number in (("labels", one.numbers["none"]), ("both", both)):
+                yield _line(outcome.name, item, method, number, one.size.rows, one.size.plain)
+        self.notes += about_assumption(outcome.name, apart[0], len(rows))
+
     def _rows(self, outcome: str, item: Item) -> Iterator[Estimate]:
         for method in METHODS:
-            number = item.numbers[method]
-            yield Estimate(
-                outcome,
-                item.label,
-                item.group,
-                method,
-                number.value,
-                number.standard_error,
-                (number.low, number.high),
-                item.size.rows,
-                item.size.plain if method == "none" else item.size.effective,
-                item.proportion,
-                slack=item.slack,
-            )
+            effective = item.size.plain if method == "none" else item.size.effective
+            yield _line(outcome, item, method, item.numbers[method], item.size.rows, effective)
 
     def _note_groups(self) -> None:
         groups = self.covered.sample.groups
@@ -267,6 +285,98 @@ class Run:
         note = Note("draws", text)
         if text and note not in self.notes:
             self.notes.append(note)
+
+
+def _line(
+    outcome: str, item: Item, method: Any, number: Number, rows: int, effective: float
+) -> Estimate:
+    return Estimate(
+        outcome,
+        item.label,
+        item.group,
+        method,
+        number.value,
+        number.standard_error,
+        (number.low, number.high),
+        rows,
+        effective,
+        item.proportion,
+        slack=item.slack,
+    )
+
+
+@dataclass(frozen=True)
+class LabelledRows:
+    """Outcomes of target rows, by their names; of all rows that were given."""
+
+    outcomes: dict[str, Outcome]
+    probability: Real  # (M,)
+
+    def count(self, name: str) -> int:
+        """Return how many rows have an outcome."""
+        return int(self.outcomes[name].present.sum())
+
+    def of(self, name: str, sample: Samples) -> tuple[Any, Rows, Real]:
+        """Return outcomes (L,), the target rows of the sample that have them, and probabilities."""
+        here = np.arange(len(sample.T)) if sample.target_rows is None else sample.target_rows
+        outcome = self.outcomes[name]
+        rows = np.flatnonzero(outcome.present[here] & (sample.share > 0))
+        if len(rows) < _LEAST_LABELS:
+            raise InputError(
+                f"y_target has {len(rows)} outcomes {name!r} of target rows that the answer is "
+                f"for; an interval needs at least {_LEAST_LABELS}. Leave it out, or add some."
+            )
+        return outcome.y[here[rows]], rows, self.probability[here[rows]]
+
+
+def labelled_rows(sample: Samples, outcomes: list[Outcome], with_probability: bool) -> LabelledRows:
+    """Check outcomes of target rows, one for each outcome of the sample."""
+    M = len(sample.T) if sample.target_rows is None else sample.n_given
+    numbers = all(np.issubdtype(outcome.y.dtype, np.number) for outcome in outcomes)
+    given = sample.beside["y_target"]
+    there = check_outcomes(given, M, numbers=numbers, title="y_target", of="X_target")
+    if len(there) != len(outcomes):
+        raise InputError(
+            f"y_target has {len(there)} columns, but y has {len(outcomes)}: pass the same outcomes."
+        )
+    for own, other in zip(outcomes, there, strict=True):
+        strange = set() if numbers else set(other.y[other.present]) - set(own.y[own.present])
+        if strange:
+            raise InputError(
+                f"y_target has the outcome {str(min(strange))!r}, which no row of the sample has. "
+                "Spell categories alike in both."
+            )
+    probability = np.ones(M)
+    if with_probability:
+        chosen = np.any([outcome.present for outcome in there], axis=0)
+        given = np.asarray(sample.beside["label_probability"], dtype=np.float64)
+        probability = np.where(chosen, given, 1.0)
+        if not (probability > 0).all():
+            raise InputError(
+                "probability must be above 0 for every target row that has an outcome: it is the "
+                "chance with which the row was chosen."
+            )
+    return LabelledRows(
+        {own.name: other for own, other in zip(outcomes, there, strict=True)}, probability
+    )
+
+
+def about_assumption(outcome: str, z: float, count: int) -> Iterator[Note]:
+    """Say whether the outcomes of target rows fit the correction."""
+    if not np.isfinite(z):
+        return
+    apart = f"{abs(z):.1f} standard errors of their difference"
+    if abs(z) > _APART:
+        text = (
+            f"The {count} outcomes of target rows and the corrected number are {apart} apart: "
+            "given these columns, the outcome seems to differ between the two groups."
+        )
+        yield Note("assumption", text, "warning")
+    else:
+        yield Note(
+            "assumption",
+            f"The {count} outcomes of target rows agree with the corrected number ({apart}).",
+        )
 
 
 def _change(outcome: str, item: Item, number: Number) -> Change:

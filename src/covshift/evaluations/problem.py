@@ -32,9 +32,8 @@ from ..engine.outcome import FEW_ROWS, LEAST_SHARE, BoostedClasses, predict, tre
 from ..engine.problem import Problem
 from ..exceptions import InputError
 from ..numerics.array import Real, Rows
-from ..numerics.crossfit import CrossFit, Features, FoldFits, fit_folds
+from ..numerics.crossfit import CrossFit, Features, FoldFits, fit_folds, stacked
 from ..numerics.influence import Influence
-from ..numerics.progress import import_extra
 from ..numerics.quiet import alone, quiet
 
 
@@ -160,7 +159,9 @@ class ScoredProblem(Problem):
             return Features(self.weights.Z, self.weights.T).beside(*self.scores)
         features = self.sample.inputs
         if learned is not None:
-            return Features(_stacked(features.train, learned.given), features.target)
+            return Features(
+                stacked(features.train, learned.given, "the rows in trained_on"), features.target
+            )
         return Features(
             _with_scores(features.train, self.scores[0]),
             _with_scores(features.target, self.scores[1]),
@@ -188,19 +189,6 @@ def _new_name(taken: Any) -> Any:
         return max(taken, default=-1) + 1
     numbers = (k for k in range(1, len(taken) + 2) if f"score {k}" not in taken)
     return f"score {next(numbers)}"
-
-
-def _stacked(rows: Any, more: Any) -> Any:
-    """Put rows of the same kind below one another."""
-    if hasattr(rows, "iloc"):
-        pandas = import_extra("pandas", extra="pandas", needed_by="trained_on with a frame")
-        return pandas.concat([rows, more])
-    if hasattr(rows, "columns"):
-        raise InputError(
-            "An outcome_model that also learns from the rows in trained_on needs X as an array or "
-            "a pandas frame. Pass X as one of these, or leave out outcome_model."
-        )
-    return np.vstack([np.asarray(rows), np.asarray(more)])
 
 
 # Chances of the classes of a row: a mixture of a few models, and of the scores themselves.

@@ -23,10 +23,12 @@ from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 from sklearn.utils import _safe_indexing
 
+from ..exceptions import InputError
 from ..weights.discriminative import fit_weighted, takes_sample_weight
 from .array import Real, Rows
 from .hashing import RowUnits, keys_repeat, row_hash
 from .parallel import one_thread
+from .progress import import_extra
 
 _ROWS = 1 << 16  # predicted at a time
 
@@ -91,6 +93,19 @@ class Features:
         return Features(
             np.column_stack([self.train, train]), np.column_stack([self.target, target])
         )
+
+
+def stacked(rows: Any, more: Any, named: str) -> Any:
+    """Put rows of the same kind, for a model of the user's, below one another."""
+    if hasattr(rows, "iloc"):
+        pandas = import_extra("pandas", extra="pandas", needed_by=f"{named} of a frame")
+        return pandas.concat([rows, more])
+    if hasattr(rows, "columns"):
+        raise InputError(
+            f"An outcome_model that also learns from {named} needs X as an array or a pandas "
+            "frame. Pass X as one of these, or leave out outcome_model."
+        )
+    return np.vstack([np.asarray(rows), np.asarray(more)])
 
 
 def deal(X: Real, y: Real, n_folds: int, *, classes: Any = None, cluster: Any = None) -> Rows:

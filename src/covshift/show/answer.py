@@ -16,6 +16,12 @@ ASSUMPTION = f"Assumes {_ASSUMED}"
 OF_CORRECTIONS = f"Any correction assumes {_ASSUMED}"
 """What stands under an answer that corrects nothing yet, such as a diagnosis or weights."""
 
+OF_LABELS = (
+    "The interval rests on the outcomes of target rows: these rows must have been chosen at "
+    "random, or with the probabilities given."
+)
+"""What stands under an answer with outcomes of target rows."""
+
 _FEW, _LARGE = 0.1, 50.0  # effective rows, as a share of the rows; a weight, in units of the mean
 
 

@@ -1,0 +1,161 @@
+"""Outcomes of some target rows: the interval by its definition, and the number between the two."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import reference
+from scipy import stats
+from sklearn.base import BaseEstimator, RegressorMixin
+
+from covshift import Labels, Margins, Quantile, estimate
+from covshift.engine.intervals import Number
+from covshift.engine.labels import _THRESHOLD, combined, slopes
+from covshift.engine.problem import Item, Size
+from covshift.exceptions import InputError
+from covshift.numerics.influence import Influence
+
+N, M, L = 80, 60, 25
+_rng = np.random.default_rng(0)
+X, T = _rng.normal(size=(N, 2)), _rng.normal(0.3, 1, size=(M, 2))
+Y = X[:, 0] + _rng.normal(size=N)
+ALL = T[:, 0] + 0.5 + _rng.normal(size=M)  # p(y | x) has changed
+ASKED = np.sort(_rng.choice(M, L, replace=False))
+Y_TARGET = np.full(M, np.nan)
+Y_TARGET[ASKED] = ALL[ASKED]
+
+
+class Line(RegressorMixin, BaseEstimator):
+    """A model that learns nothing: its predictions are known beforehand."""
+
+    def fit(self, X, y, sample_weight=None):
+        return self
+
+    def predict(self, X):
+        return np.asarray(X)[:, 0] + np.asarray(X)[:, 1] / 2
+
+
+def row(found, method):
+    return found.same(found.headline, method)
+
+
+@pytest.mark.parametrize("chance", [None, np.where(T[:, 0] > 0, 0.8, 0.3)])
+def test_the_interval_is_that_of_prediction_powered_inference(chance):
+    given = Y_TARGET if chance is None else Labels(Y_TARGET, probability=chance)
+    found = estimate(X, Y, T, y_target=given, outcome_model=Line())
+    h = Line().predict(T)
+    u = np.ones(L) if chance is None else 1 / chance[ASKED]
+    value, power, variance = reference.prediction_powered(ALL[ASKED], h[ASKED], h, u)
+    assert 0 < power <= 1
+    low, high = row(found, "both").interval
+    assert (low + high) / 2 == pytest.approx(value)
+    assert row(found, "both").standard_error == pytest.approx(variance**0.5)
+    t = (high - low) / 2 / variance**0.5
+    assert stats.t(M).ppf(0.975) < t <= stats.t(len(ASKED) - 1).ppf(0.975) + 1e-9
+    assert row(found, "labels").value == pytest.approx(np.average(ALL[ASKED], weights=u))
+    assert (found.method, found.n_labels) == ("both", L)
+
+
+def test_the_number_lies_between_labels_and_correction():
+    rng = np.random.default_rng(1)
+    size = Size(5, 5.0, 5.0)
+    for _ in range(20):
+        theta_L, theta_0 = rng.normal(size=2)
+        v_0 = float(rng.exponential())
+        own, others = rng.normal(size=(4, 1)), rng.normal(size=(6, 1))
+        first = Influence(np.array([theta_L]), own, others)
+        second = Influence(np.array([theta_0]), rng.normal(size=(3, 1)), rng.normal(size=(6, 1)))
+        rows = np.array([0, 2, 3, 5])
+        whole = others[:, 0].copy()
+        whole[rows] += own[:, 0]
+        v_L = float(whole @ whole)
+        items = [
+            Item("", None, {"dr": Number(value, error, -9.0, 9.0)}, False, 1.0, size, {},
+                 influence=influence)
+            for value, error, influence in (
+                (theta_L, v_L**0.5, first), (theta_0, v_0**0.5, second),
+            )
+        ]  # fmt: skip
+        shared = float(whole @ second.target[:, 0])
+        found, z = combined(*items, rows)
+        if v_L + v_0 - 2 * shared <= 0 or v_L <= shared:
+            assert found.value == theta_L
+            continue
+        right = reference.between(theta_L, theta_0, v_L, v_0, shared, _THRESHOLD)
+        assert found.value == pytest.approx(np.clip(right, -9, 9))
+        assert np.sign(z) == np.sign(theta_L - theta_0)
+
+
+def test_with_every_outcome_known_the_number_of_the_labels_is_their_mean():
+    found = estimate(X, Y, T, y_target=ALL)
+    low, high = row(found, "both").interval
+    assert (low + high) / 2 == pytest.approx(ALL.mean())
+
+
+def test_slopes_stay_between_nothing_and_all():
+    rng = np.random.default_rng(0)
+    h = rng.normal(size=(30, 1))
+    for factor, right in ((-1.0, 0.0), (0.4, 0.4), (3.0, 1.0)):
+        assert slopes(factor * h, h, np.ones(30)) == pytest.approx([right])
+    assert slopes(h, np.ones((30, 1)), np.ones(30)) == [0.0]
+
+
+@pytest.mark.parametrize("what", ["mean", "median", Quantile([0.2, 0.8])])
+def test_every_quantity_and_group_has_a_line_of_labels_and_of_both(what):
+    by = (X[:, 1] > 0, T[:, 1] > 0)
+    found = estimate(X, Y, T, y_target=Y_TARGET, what=what, by=by, outcome_model=Line())
+    for line in found:
+        assert line.method == "both"
+        assert line.interval[0] <= line.value <= line.interval[1]
+        assert np.isfinite(found.same(line, "labels").value)
+        assert found.same(line, "labels").rows <= L
+
+
+def test_columns_of_frames_and_categories():
+    frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "won": np.where(Y > 0, "yes", "no")})
+    there = pd.DataFrame({"a": T[:, 0], "b": T[:, 1]})
+    there["won"] = [None if np.isnan(y) else "yes" if y > 0 else "no" for y in Y_TARGET]
+    found = estimate(frame, "won", there, y_target="won")
+    assert found.headline.what == "yes"
+    assert row(found, "labels").value == pytest.approx((ALL[ASKED] > 0).mean())
+    assert "with 25 outcomes of it" in found.sentence
+    assert "chosen at random" in found.assumption
+
+
+def test_it_says_whether_labels_and_correction_agree():
+    agree = estimate(X, Y, T, y_target=Y_TARGET - 0.5, outcome_model=Line())
+    assert "agree" in next(note.text for note in agree.notes if note.kind == "assumption")
+    apart = estimate(X, Y, T, y_target=Y_TARGET + 5, outcome_model=Line())
+    note = next(note for note in apart.notes if note.kind == "assumption")
+    assert note.severity == "warning"
+    assert "seems to differ" in note.text
+
+
+def test_a_method_that_is_asked_for_stays():
+    found = estimate(X, Y, T, y_target=Y_TARGET, method="dr", outcome_model=Line())
+    assert found.method == "dr"
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (np.full(M, np.nan), "is missing in every row"),
+        (np.where(np.arange(M) < 3, ALL, np.nan), "has 3 outcomes"),
+        (ALL[:-1], f"{M - 1}"),
+        (np.column_stack([ALL, ALL]), "2 columns, but y has 1"),
+        (Labels(Y_TARGET, probability=np.zeros(M)), "must be above 0"),
+    ],
+)
+def test_bad_labels_are_refused_in_one_sentence(given, said):
+    with pytest.raises(InputError, match=said):
+        estimate(X, Y, T, y_target=given, outcome_model=Line())
+
+
+def test_other_classes_and_margins_are_refused():
+    y, there = np.where(Y > 0, "yes", "no"), np.where(ALL > 0, "Yes", "no")
+    with pytest.raises(InputError, match="'Yes', which no row of the sample has"):
+        estimate(X, y, T, y_target=there)
+    margins = Margins({"a": {"mean": 0.3}}, size=100)
+    with pytest.raises(InputError, match="X_target is margins"):
+        estimate(pd.DataFrame({"a": X[:, 0]}), Y, margins, y_target=ALL)
