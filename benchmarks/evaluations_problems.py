@@ -69,7 +69,7 @@ def names(half):
 @cache
 def columns(name):
     """All rows as numbers: one column per level of a category, but for one of two."""
-    return _numbers(tables_data.load(name).X)
+    return as_numbers(tables_data.load(name).X)
 
 
 def draw(name, shift, model, size, run):
@@ -82,7 +82,7 @@ def draw(name, shift, model, size, run):
         if table.in_target is None:
             return None
         chance = table.in_target.astype(float)
-        X = _numbers(table.X.drop(columns=table.column))
+        X = as_numbers(table.X.drop(columns=table.column))
     else:
         chance = target_chance(table.X, shift, rng)
     in_target = rng.uniform(size=len(y)) < chance
@@ -124,7 +124,7 @@ def performance(kind, y, said, *, weight=None, threshold=0.5):
     }
 
 
-def _numbers(X):
+def as_numbers(X):
     two = [c for c in X.columns if X[c].nunique() == 2]
     rest = X.drop(columns=two)
     parts = [pd.get_dummies(X[two], drop_first=True)] if two else []

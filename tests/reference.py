@@ -787,9 +787,8 @@ def prediction_powered(y, h, h_target, u):
     return power * there + left, power, own + others
 
 
-def between(theta_L, theta_0, v_L, v_0, shared, k):
-    """Soft threshold of the difference: from the best combination to the first number."""
+def between(theta_L, theta_0, v_L, v_0, shared):
+    """From the best combination of two numbers to the first, as they are further apart."""
     v_D = v_L + v_0 - 2 * shared
-    z = (theta_L - theta_0) / v_D**0.5
-    soft = (abs(z) - k) * (1 if z > 0 else -1) if abs(z) > k else 0.0
-    return theta_L - (v_L - shared) / v_D**0.5 * (z - soft)
+    share = (v_L - shared) / v_D  # of the second, where both have the same mean
+    return theta_L - share * (theta_L - theta_0) * math.exp(-((theta_L - theta_0) ** 2) / v_D / 8)

@@ -11,9 +11,19 @@ import pandas as pd
 import pytest
 from command import covshift, rows, write
 
-from covshift import CDF, Coefficients, Difference, Proportion, Quantile, Ratio, Total, estimate
-from covshift.cli.estimate import METHODS
+from covshift import (
+    CDF,
+    Coefficients,
+    Difference,
+    Labels,
+    Proportion,
+    Quantile,
+    Ratio,
+    Total,
+    estimate,
+)
 from covshift.data import Samples
+from covshift.engine.methods import METHODS
 from covshift.estimates import Mean, Median, Trimmed
 from covshift.files.samples import ColumnOptions, read_samples
 
@@ -159,13 +169,59 @@ def test_a_tsv_file_has_tabs(files, handed):
     assert (files / "t.tsv").read_text().startswith("outcome\twhat\tgroup\tmethod\t")
 
 
+# Outcomes of some target rows
+
+
+@pytest.fixture(scope="module")
+def labelled(files):
+    known = ["1" if k % 4 == 0 else "0" if k % 4 == 1 else "" for k in range(M)]
+    chance = ["0.8" if k % 3 else "0.4" for k in range(M)]
+    there = with_column(with_column(TARGET, "seen", known), "chance", chance)
+    write(files / "labelled.csv", there)
+    write(files / "same.csv", with_column(TARGET, "y", known))
+    return known, chance
+
+
+@pytest.mark.parametrize("probability", [False, True])
+def test_outcomes_of_target_rows_are_those_of_the_library(files, labelled, probability):
+    known, chance = labelled
+    options = ["--target-outcome", "seen"]
+    options += ["--target-probability", "chance"] if probability else []
+    result = call(files, *options, "--json", target="labelled.csv")
+    assert result.code == 0, result.err
+    y_target = [float(cell) if cell else None for cell in known]
+    given = Labels(y_target, [float(cell) for cell in chance] if probability else None)
+    expected = library(files, y_target=given)
+    found = json.loads(result.out)
+    assert (found["method"], found["n_labels"]) == ("both", expected.n_labels)
+    for row, other in zip(found["table"], expected.to_dict()["table"], strict=True):
+        assert row["value"] == pytest.approx(other["value"])
+        assert row["interval"] == pytest.approx(other["interval"])
+
+
+def test_the_column_of_the_outcome_may_hold_them(files, labelled):
+    by_name = call(files, "--target-outcome", "y", target="same.csv")
+    assert by_name.code == 0, by_name.err
+    other = call(files, "--target-outcome", "seen", target="labelled.csv")
+    assert by_name.out.splitlines()[0] == other.out.splitlines()[0]
+    assert "with 40 outcomes of it" in by_name.out
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--target-outcome", "sen"], "Did you mean 'seen'"),
+        (["--target-probability", "chance"], "name them with --target-outcome"),
+        (["--target-outcome", "seen", "--target-outcome", "town"], "one for each"),
+    ],
+)
+def test_outcomes_of_target_rows_that_cannot_be(files, labelled, options, said):
+    result = call(files, *options, target="labelled.csv")
+    assert result.code == 2
+    assert said in result.err
+
+
 # Quantities and groups
-
-
-def test_choices_are_those_of_the_library():
-    from covshift.engine.methods import METHODS as KNOWN_METHODS
-
-    assert set(METHODS) == set(KNOWN_METHODS)
 
 
 def test_groups_of_both_files_are_those_of_frames(files):

@@ -145,6 +145,20 @@ def test_labels_of_the_target_only_check(files, handed):
     assert result.code == 0
     assert handed["y_target"] == [row[3] for row in TARGET[1:]]
     assert "used only to score" in result.err
+    assert handed["method"] == "dr"
+
+
+def test_labels_that_are_named_make_the_intervals(files, handed):
+    options = ["--target-outcome", "y", "--target-probability", "chance"]
+    with open(files / "labelled.csv") as file:
+        head, *given = csv.reader(file)
+    table = [[*head, "chance"], *([*row, "0.5"] for row in given)]
+    write(files / "chosen.csv", table)
+    result = call(files, *options, target="chosen.csv")
+    assert result.code == 0, result.err
+    assert handed["method"] is None
+    assert handed["y_target"].y == [row[3] for row in TARGET[1:]]
+    assert handed["y_target"].probability == [0.5] * len(table[1:])
 
 
 @pytest.mark.thorough
@@ -282,7 +296,7 @@ def test_late_labels_replace_the_column_of_the_label(months, handed):
 def test_too_few_labels_of_the_target_are_said_not_used(months, handed):
     result = call(months, "--target-label", "late", target="few.csv", score=("--score", "p"))
     assert result.code == 0, result.err
-    assert "4 labels are too few to check anything" in result.err
+    assert "4 labels of the target are too few" in result.err
     assert "y_target" not in handed
 
 

@@ -11,8 +11,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 
 from covshift import Labels, Margins, Quantile, estimate
 from covshift.engine.intervals import Number
-from covshift.engine.labels import _THRESHOLD, combined, slopes
-from covshift.engine.problem import Item, Size
+from covshift.engine.labels import Known, combined, slopes
 from covshift.exceptions import InputError
 from covshift.numerics.influence import Influence
 
@@ -59,7 +58,6 @@ def test_the_interval_is_that_of_prediction_powered_inference(chance):
 
 def test_the_number_lies_between_labels_and_correction():
     rng = np.random.default_rng(1)
-    size = Size(5, 5.0, 5.0)
     for _ in range(20):
         theta_L, theta_0 = rng.normal(size=2)
         v_0 = float(rng.exponential())
@@ -70,19 +68,19 @@ def test_the_number_lies_between_labels_and_correction():
         whole = others[:, 0].copy()
         whole[rows] += own[:, 0]
         v_L = float(whole @ whole)
-        items = [
-            Item("", None, {"dr": Number(value, error, -9.0, 9.0)}, False, 1.0, size, {},
-                 influence=influence)
+        known = [
+            Known(Number(value, error, -9.0, 9.0), influence)
             for value, error, influence in (
-                (theta_L, v_L**0.5, first), (theta_0, v_0**0.5, second),
+                (theta_L, v_L**0.5, first),
+                (theta_0, v_0**0.5, second),
             )
-        ]  # fmt: skip
+        ]
         shared = float(whole @ second.target[:, 0])
-        found, z = combined(*items, rows)
+        found, z = combined(*known, rows)
         if v_L + v_0 - 2 * shared <= 0 or v_L <= shared:
             assert found.value == theta_L
             continue
-        right = reference.between(theta_L, theta_0, v_L, v_0, shared, _THRESHOLD)
+        right = reference.between(theta_L, theta_0, v_L, v_0, shared)
         assert found.value == pytest.approx(np.clip(right, -9, 9))
         assert np.sign(z) == np.sign(theta_L - theta_0)
 
@@ -91,6 +89,26 @@ def test_with_every_outcome_known_the_number_of_the_labels_is_their_mean():
     found = estimate(X, Y, T, y_target=ALL)
     low, high = row(found, "both").interval
     assert (low + high) / 2 == pytest.approx(ALL.mean())
+
+
+def test_a_group_without_outcomes_has_the_corrected_number_and_a_note():
+    by = (np.where(X[:, 1] > 0, "a", "b"), np.where(T[:, 1] > 0, "a", "b"))
+    y_target = np.where(T[:, 1] > 0, Y_TARGET, np.nan)
+    found = estimate(X, Y, T, y_target=y_target, by=by, outcome_model=Line())
+    line = next(line for line in found if line.group == "b")
+    same = found.same(line, "dr")
+    assert (line.value, line.interval) == (same.value, same.interval)
+    note = next(note for note in found.notes if note.kind == "groups without outcomes")
+    assert "No target row of b has" in note.text
+
+
+def test_alike_outcomes_of_a_rare_share_do_not_hide_the_correction():
+    y = (np.arange(N) % 20 == 0) * 1.0
+    found = estimate(X, y, T, y_target=np.where(np.isnan(Y_TARGET), np.nan, 0.0))
+    both, corrected = row(found, "both"), row(found, "dr")
+    assert row(found, "labels").value == 0.0
+    assert 0 < both.value <= corrected.value
+    assert both.interval[1] > 0.05
 
 
 def test_slopes_stay_between_nothing_and_all():

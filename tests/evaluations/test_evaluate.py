@@ -22,10 +22,10 @@ from covshift.data import Samples
 from covshift.engine.intervals import sum_of_gaps
 from covshift.engine.weights import weigh
 from covshift.evaluations import masses as on
+from covshift.evaluations.labelled import Labelled
 from covshift.evaluations.masses import Masses
 from covshift.evaluations.methods import Classified, Scored
 from covshift.evaluations.metrics import class_metrics
-from covshift.evaluations.notes import Labelled
 from covshift.evaluations.problem import ScoredProblem
 from covshift.exceptions import InputError, InputTypeError, NoOverlapError
 from covshift.numerics.crossfit import deal
@@ -634,25 +634,6 @@ def test_a_model_that_only_predicts_has_no_scores(ask):
         ask(Labels(), method="cbpe")
 
 
-def test_labels_of_the_target_check_what_was_expected(ask):
-    rng = np.random.default_rng(3)
-    y = (rng.uniform(size=M) < Chance().predict(T)).astype(float)
-    y[30:] = np.nan
-    found = ask(y_target=y, metrics=["accuracy", "roc_auc", "average_precision", "log_loss"])
-    s = Scorer().predict_proba(T[:30])
-    expected = by_sklearn(y[:30], s, Scorer().predict(T[:30]))
-    for check in found.checks:
-        assert check.rows == 30
-        assert check.value == pytest.approx(expected[check.metric])
-        assert check.expected == found[check.metric].value
-    right = (Scorer().predict(T[:30]) == y[:30]).astype(float)
-    assert found.checks[0].standard_error == pytest.approx(right.std(ddof=1) / np.sqrt(30))
-    without = ask(metrics=["accuracy", "roc_auc", "average_precision", "log_loss"])
-    assert values(found, "dr") == values(without, "dr")
-    assert "labels of the target" in str(found)
-    assert json.loads(json.dumps(found.to_dict()))["changes"][0]["rows"] == 30
-
-
 def test_a_change_of_the_outcome_given_the_features_is_found():
     same, other = [], []
     for seed in range(30):
@@ -680,7 +661,7 @@ def test_a_changed_outcome_is_a_warning_also_for_numbers(ask):
         sk.r2_score(y + 3 * T[:, 1] + 1, f),
         np.mean(f - y - 3 * T[:, 1] - 1),
     ]
-    assert [check.value for check in found.checks] == pytest.approx(expected)
+    assert [row.value for row in found.table.where(method="labels")] == pytest.approx(expected)
 
 
 @pytest.mark.thorough

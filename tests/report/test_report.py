@@ -296,10 +296,11 @@ def test_the_report_shows_an_evaluation(two, evaluations):
     assert len(page.ids) == len(set(page.ids))
     assert "Metrics with their intervals." in words  # for those who do not see the pictures
     assert "expected in every batch of the target." in words
-    assert evaluations.checks
+    labels = evaluations.table.where(method="labels")
+    assert labels
     assert evaluations.differences
     rows = [*evaluations.performances, *evaluations.table.where(group=None)]
-    rows += [*evaluations.differences, *evaluations.checks]
+    rows += [*evaluations.differences, *labels]
     first = evaluations.table[0].model
     rows += [r for b in evaluations.batches.values() for r in b.overall.where(model=first)]
     for row in rows:
@@ -314,7 +315,7 @@ def test_the_report_shows_an_evaluation(two, evaluations):
 
 @pytest.mark.thorough
 def test_a_number_and_an_evaluation_stand_in_one_report(two, estimates, evaluations):
-    found = replace(evaluations, batches={}, checks=(), changes=(), differences=())
+    found = replace(evaluations, batches={}, changes=(), differences=())
     text = report.build(found, estimates, two)
     words = " ".join(Page(text).words)
     assert words.index(estimates.sentence) < words.index(found.sentence) < words.index("Verdict:")

@@ -21,12 +21,14 @@ if TYPE_CHECKING:
 
 # Called otherwise than in Python:
 _OPTIONS = {"q": "quantile", "regressors": "regressor", "size": "population_size"}
-METHODS = ("dr", "weights", "model", "none")
 _WEIGHTS = ("weight", "target_weight", "frequency", "target_frequency")
 _ABSENT = {"default": None}
 _COLUMNS = """
 --outcome, --label COL...  the outcome; rows without it are left out (repeatable)
 --by COL  groups, each of which gets its number too
+--target-outcome, --target-label COL...  outcomes of some target rows, empty elsewhere: they make
+  the interval (repeatable, in the order of --outcome)
+--target-probability COL  chance with which these rows were chosen (default: all alike)
 """
 _QUANTITY = """
 --what NAME  default: the mean of numbers (of 0 and 1: a share), the proportions of text
@@ -41,7 +43,7 @@ _QUANTITY = """
 """
 _METHOD = """
 --method dr|weights|model|none  doubly robust, weights alone, outcome model alone, or the sample as
-  it is (default: dr; all are in the table of -o)
+  it is (default: dr, and with --target-outcome both; all are in the table of -o)
 """
 _DESIGN = """
 --fpc COL  finite population correction of the first stage: units (clusters, else rows) that the
@@ -72,13 +74,13 @@ def add(commands: Any) -> None:
     )
     columns = options.add_samples(parser, label=None)
     several = ("outcome", "category", "quantile", "at", "regressor", "replicate_weights")
-    absent: Any = dict.fromkeys(several, _ABSENT)
+    absent: Any = dict.fromkeys((*several, "target_outcome"), _ABSENT)
     options.add_options(columns, _COLUMNS + options.DESIGN.lstrip() + _DESIGN.lstrip(), **absent)
     quantities = {"choices": tuple(QUANTITIES), "metavar": None}
     group = parser.add_argument_group("quantity")
     options.add_options(group, _QUANTITY, what=quantities, **absent)
     group = parser.add_argument_group("method")
-    options.add_options(group, _METHOD, method={"default": METHODS[0]})
+    options.add_options(group, _METHOD)
     options.add_answer(group)
     options.add_options(group, _FURTHER)
     options.add_output(parser, what="table of all methods (CSV; TSV for .tsv)")
@@ -99,6 +101,7 @@ def run(args: argparse.Namespace) -> int:
     read = (_read_margins if is_margins_file(args.target) else _read_rows)(args, what)
     categories = None if what is None else _of_categories(what)
     y, categories = read_outcomes(read.beside, args.outcome, categories=categories)
+    labels = None if read.samples is None else _labels(read.samples, args, categories)
     what = what or ("proportion" if categories else "mean")
     own: dict[str, Any] = {}
     if args.denominator is not None:
@@ -110,6 +113,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         found = estimate(
             read.both(y),
+            y_target=labels,
             what=made_quantity(what, args, **own),
             method=args.method,
             weighter=args.weighter if limit is None else Trimmed(limit, args.weighter),
@@ -141,7 +145,13 @@ def _read_rows(args: argparse.Namespace, what: str | None) -> Read:
     if what == "total" and args.population_size is None:
         raise InputError("--what total needs --population-size.")
     categories = None if what is None else _of_categories(what)
-    samples = options.samples_of(args, beside=_beside(args), by=args.by, categories=categories)
+    samples = options.samples_of(
+        args,
+        beside=_beside(args),
+        **_of_target(args),
+        by=args.by,
+        categories=categories,
+    )
 
     def both(y: Any) -> Samples:
         weight = _design_weights(args, samples.weight, samples.beside)
@@ -149,6 +159,38 @@ def _read_rows(args: argparse.Namespace, what: str | None) -> Read:
         return replace(found, finite_population=args.finite_population)
 
     return Read(samples.beside, both, samples)
+
+
+def _of_target(args: argparse.Namespace) -> dict[str, Any]:
+    """Columns of the target file that are no features."""
+    there = args.target_outcome or []
+    if there and len(there) != len(args.outcome):
+        raise InputError(
+            f"--target-outcome names {len(there)} columns, but --outcome {len(args.outcome)}: name "
+            "one for each."
+        )
+    if args.target_probability is not None and not there:
+        raise InputError(
+            "--target-probability belongs to outcomes of target rows: name them with "
+            "--target-outcome."
+        )
+    own = [("--target-outcome", name) for name in there]
+    if args.target_probability is not None:
+        own.append(("--target-probability", args.target_probability))
+    return {"of_target": tuple(own), "beside_target": tuple(set(there) & set(args.outcome))}
+
+
+def _labels(samples: TwoFiles, args: argparse.Namespace, categories: bool) -> Any:
+    """Outcomes of target rows, where a column of them is named."""
+    from ..engine.labels import Labels
+    from ..files.labels import read_outcomes
+
+    if not args.target_outcome:
+        return None
+    y, _ = read_outcomes(samples.target_beside, args.target_outcome, categories=categories)
+    columns = list(y.values())
+    chance = options.target_probability(samples, args)
+    return Labels(columns[0] if len(columns) == 1 else list(zip(*columns, strict=True)), chance)
 
 
 def _read_margins(args: argparse.Namespace, what: str | None) -> Read:
@@ -327,6 +369,11 @@ def _regressors(samples: TwoFiles, args: argparse.Namespace) -> list[str]:
 
 def _refuse(args: argparse.Namespace, what: str | None) -> None:
     """Say which options need target rows, and what to use instead."""
+    if args.target_outcome:
+        raise InputError(
+            f"--target-outcome names outcomes of target rows, and {args.target} holds margins: "
+            "leave it out, or use a file of rows."
+        )
     if what == "coefficients":
         raise InputError(
             f"--what coefficients needs target rows, and {args.target} holds margins: fit the "

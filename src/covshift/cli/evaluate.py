@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..evaluations import Evaluations
     from ..files.samples import TwoFiles
 
-METHODS = ("dr", "weights", "model", "cbpe", "pape", "none")
+_DEFAULT: Any = "dr"
 LEAST_ROWS = 5  # of a batch, in the mean
 LEAST_LABELS = 5  # of the target, as `covshift.evaluate` needs them
 TASKS = {"classification": "classes", "regression": "numbers"}
@@ -30,8 +30,9 @@ _COLUMNS = """
 --model FILE  or a model that covshift fit wrote
 --by COL  groups, each of which gets its numbers too
 --batch COL  of the target, such as its months: each gets its numbers too; no feature
---target-label COL  labels of some target rows, if not in the column of --label: they check the
-  numbers, and test whether p(y | x) has changed
+--target-label, --target-outcome COL  labels of some target rows, empty elsewhere: they make the
+  intervals (those in the column of --label, where this is not named, only check the numbers)
+--target-probability COL  chance with which these rows were chosen (default: all alike)
 --trained-on COL  1 where the row trained the model: it does not judge
 """
 _METRICS = """
@@ -43,8 +44,8 @@ _METRICS = """
 """
 _METHOD = """
 --method dr|weights|model|cbpe|pape|none  doubly robust, weights alone, outcome model alone,
-  calibrated scores, the same weighted, or the sample as it is (default: dr; all are in the table of
-  -o)
+  calibrated scores, the same weighted, or the sample as it is (default: dr, and with labels of the
+  target both; all are in the table of -o)
 """
 _REPORT = """
 --report FILE  write one HTML file with pictures, to show a colleague
@@ -83,7 +84,7 @@ def add(commands: Any) -> None:
     group = parser.add_argument_group("metrics")
     options.add_options(group, metrics, metric={"default": None})
     group = parser.add_argument_group("method")
-    options.add_options(group, _METHOD, method={"default": METHODS[0]})
+    options.add_options(group, _METHOD)
     options.add_answer(group)
     output = options.add_output(parser, what="table of all methods (CSV; TSV for .tsv)")
     options.add_options(output, _REPORT)
@@ -110,7 +111,14 @@ def run(args: argparse.Namespace) -> int:
         args,
         beside=beside,
         beside_target=said,
-        of_target=() if args.batch is None else (("--batch", args.batch),),
+        of_target=tuple(
+            (option, name)
+            for option, name in (
+                ("--batch", args.batch),
+                ("--target-probability", args.target_probability),
+            )
+            if name is not None
+        ),
         target_label=args.target_label,
         label_gaps=True,
         by=args.by,
@@ -193,7 +201,7 @@ def evaluations_of(
             said,
             replace(both, beside={**both.beside, "batch": batch_labels(samples, args)}),
             metrics=args.metric or default_metrics(labels, judged, target_scores),
-            method=args.method,
+            method=args.method or (_DEFAULT if args.target_label is None else None),
             weighter=args.weighter,
             restrict=args.restrict,
             confidence=args.confidence,
@@ -239,13 +247,13 @@ def batch_labels(samples: TwoFiles, args: argparse.Namespace) -> Any:
 
 
 def target_labels(samples: TwoFiles, args: argparse.Namespace, notes: list[Note]) -> dict[str, Any]:
-    """Labels of the target, where it has some: they check, and change no number."""
+    """Labels of the target, where it has some."""
     labels = samples.labels
     if labels is None or labels.y_target is None:
         return {}
     if len(labels.scored) < LEAST_LABELS:
         text = (
-            f"{args.target}: {len(labels.scored)} labels are too few to check anything (at least "
+            f"{args.target}: {len(labels.scored)} labels of the target are too few (at least "
             f"{LEAST_LABELS}), and were not used."
         )
         _say(Note("target labels", text, "warning"), notes)
@@ -253,7 +261,11 @@ def target_labels(samples: TwoFiles, args: argparse.Namespace, notes: list[Note]
     cells: list[Any] = [None] * len(samples.X_target)
     for row, label in zip(labels.scored.tolist(), labels.y_target.tolist(), strict=True):
         cells[row] = label
-    return {"y_target": cells}
+    if getattr(args, "target_probability", None) is None:
+        return {"y_target": cells}
+    from ..engine.labels import Labels
+
+    return {"y_target": Labels(cells, options.target_probability(samples, args))}
 
 
 # Files that ``covshift evaluate`` writes: the table of all methods, and the report.

@@ -370,6 +370,16 @@ def encoded_samples(samples: TwoFiles, y: Any, args: argparse.Namespace) -> Any:
     )
 
 
+def target_probability(samples: TwoFiles, args: argparse.Namespace) -> Any:
+    """Chances with which target rows were chosen to have a label, where a column is named."""
+    from ..files.labels import read_numbers
+
+    name = args.target_probability
+    if name is None:
+        return None
+    return read_numbers(samples.target_beside[name], name, "--target-probability")
+
+
 def refuse_target_weights(args: argparse.Namespace) -> None:
     """Refuse weights and sheets of target rows where the target is a file of margins."""
     for option in ("--target-weight", "--target-frequency", "--target-sheet"):

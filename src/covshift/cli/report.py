@@ -242,6 +242,7 @@ class Judge:
                 ),
                 replace(both, diagnosis=diagnosis),
                 metrics=["accuracy", "roc_auc", "brier"] if len(labels.classes) == 2 else None,
+                method="dr",  # labels of the target check it
                 random_state=self.args.seed,
                 **target_labels(samples, self.args, []),
             )

@@ -149,8 +149,8 @@ class Estimates(Answer):
 
     _facts: ClassVar[tuple[str, ...]] = (
         *("what", "method", "confidence", "effective_sample_size", "design_effect"),
-        *("largest_weight", "trimmed_share", "n_train", "n_target", "covered_share", "weighter"),
-        *("models", "sensitivity", "errors", "verdict"),
+        *("largest_weight", "trimmed_share", "n_train", "n_target", "n_labels", "covered_share"),
+        *("weighter", "models", "sensitivity", "errors", "verdict"),
     )
     _data: ClassVar[tuple[str, ...]] = ("estimates", "table", "changes")
 

@@ -14,10 +14,10 @@ from ..data import Samples
 from ..data.columns import Outcome, check_outcomes, row_list
 from ..data.row_weights import check_weight
 from ..engine.intervals import Number, interval_of
-from ..engine.labels import LabelledProblem, combined
+from ..engine.labels import Known, LabelledProblem, chances, combined
 from ..engine.methods import METHODS, Method
 from ..engine.overlap import Covered
-from ..engine.problem import Item, Problem
+from ..engine.problem import Item, Problem, Size
 from ..engine.weights import Weights, are_weights, factors, trimmed, weigh
 from ..exceptions import InputError, NoOverlapError, WeightWarning
 from ..numerics.array import Real, Rows
@@ -33,6 +33,7 @@ from .result import Change, Estimate, Estimates
 
 _LEAST_LABELS = 5  # outcomes of target rows that tell a spread
 _APART = 2.6  # standard errors: one of a hundred by chance
+_NO_ROWS = Size(0, 0.0, 0.0)
 _SMALL_GROUP = 5  # rows below which an interval is hardly worth its name
 
 
@@ -182,17 +183,25 @@ class Run:
         labelled = LabelledProblem.of(problem, rows, probability, codes)
         found = self.quantity.items(labelled, y, outcome.name)
         own = {(item.label, item.group): item for item in found}
-        apart = []
+        apart, without = [], []
         for item in items:
             one = own.get((item.label, item.group))
-            if one is None:  # a group of which no row has an outcome
-                nothing = Number(np.nan, np.nan, -np.inf, np.inf)
-                one = replace(item, numbers=dict.fromkeys(METHODS, nothing))
-            both, z = combined(one, item, rows)
+            if one is None or not np.isfinite(one.numbers["dr"].value):
+                nothing = Number(np.nan, np.nan, np.nan, np.nan)
+                one = replace(item, numbers=dict.fromkeys(METHODS, nothing), size=_NO_ROWS)
+                without.append(str(item.group))
+            there, here = (Known(part.numbers["dr"], part.influence) for part in (one, item))
+            both, z = combined(there, here, rows)
             apart.append(z)
             for method, number in (("labels", one.numbers["none"]), ("both", both)):
                 yield _line(outcome.name, item, method, number, one.size.rows, one.size.plain)
-        self.notes += about_assumption(outcome.name, apart[0], len(rows))
+        self.notes += about_assumption(apart[0], len(rows))
+        if without:
+            text = (
+                f"No target row of {', '.join(without)} has an outcome: these numbers rest on the "
+                "correction alone."
+            )
+            self.notes.append(Note("groups without outcomes", text, "warning"))
 
     def _rows(self, outcome: str, item: Item) -> Iterator[Estimate]:
         for method in METHODS:
@@ -329,7 +338,7 @@ class LabelledRows:
         return outcome.y[here[rows]], rows, self.probability[here[rows]]
 
 
-def labelled_rows(sample: Samples, outcomes: list[Outcome], with_probability: bool) -> LabelledRows:
+def labelled_rows(sample: Samples, outcomes: list[Outcome]) -> LabelledRows:
     """Check outcomes of target rows, one for each outcome of the sample."""
     M = len(sample.T) if sample.target_rows is None else sample.n_given
     numbers = all(np.issubdtype(outcome.y.dtype, np.number) for outcome in outcomes)
@@ -346,22 +355,14 @@ def labelled_rows(sample: Samples, outcomes: list[Outcome], with_probability: bo
                 f"y_target has the outcome {str(min(strange))!r}, which no row of the sample has. "
                 "Spell categories alike in both."
             )
-    probability = np.ones(M)
-    if with_probability:
-        chosen = np.any([outcome.present for outcome in there], axis=0)
-        given = np.asarray(sample.beside["label_probability"], dtype=np.float64)
-        probability = np.where(chosen, given, 1.0)
-        if not (probability > 0).all():
-            raise InputError(
-                "probability must be above 0 for every target row that has an outcome: it is the "
-                "chance with which the row was chosen."
-            )
+    chosen = np.any([outcome.present for outcome in there], axis=0)
+    probability = chances(sample.beside.get("label_probability"), chosen)
     return LabelledRows(
         {own.name: other for own, other in zip(outcomes, there, strict=True)}, probability
     )
 
 
-def about_assumption(outcome: str, z: float, count: int) -> Iterator[Note]:
+def about_assumption(z: float, count: int) -> Iterator[Note]:
     """Say whether the outcomes of target rows fit the correction."""
     if not np.isfinite(z):
         return

@@ -2,15 +2,14 @@
 
 from .core import evaluate
 from .curves import ROC, Curves, Reliability
+from .labelled import Change
 from .metrics import Cost
-from .notes import Change, Check
 from .predictions import Predictions
 from .result import Difference, Evaluations, Performance
 
 __all__ = [
     "ROC",
     "Change",
-    "Check",
     "Cost",
     "Curves",
     "Difference",

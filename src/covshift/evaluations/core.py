@@ -14,6 +14,7 @@ from ..data.columns import Outcome, check_outcomes
 from ..data.features import column_label, select
 from ..data.parameters import number, one_of, whole
 from ..data.validation import Target, column_names, is_margins, unwrap_target
+from ..engine.labels import Labels, chances
 from ..engine.overlap import check_overlap
 from ..engine.weights import Trimmed, are_weights
 from ..exceptions import InputError, InputTypeError, NoOverlapError
@@ -50,7 +51,7 @@ def evaluate(
     metrics: Any = None,
     y_target: Any = None,
     by: Any = None,
-    method: Method = "dr",
+    method: Method | None = None,
     weighter: Any = None,
     outcome_model: Any = None,
     sample_weight: Any = None,
@@ -106,12 +107,15 @@ def evaluate(
         (prediction less outcome); default RMSE, MAE, R².
         A function loss(y, score) returns one number per row; of two classes y is one for the
         positive class and zero for the other, of more the number of the class.
-    y_target : (M,) array, optional
-        Labels of target rows, NaN or None where there is none. They change no number: they check
-        what was expected, and test whether p(y | x) is another one there (``checks``,
-        ``changes``). The rows that have one should be drawn at random from the target.
-    method : {"dr", "weights", "model", "cbpe", "pape", "none"}
-        Doubly robust, leaning to the outcome model; weighted labelled rows; the outcome model's
+    y_target : name, (M,) array or Labels, optional
+        Labels of some target rows, chosen at random; NaN or None where there is none. They make
+        the intervals, which then hold whatever p(y | x) does (prediction-powered inference), and
+        the numbers combine them with the correction as far as the two agree
+        (`covshift.engine.labels`). ``changes`` tests whether p(y | x) is another one there.
+        `covshift.Labels` have the probabilities with which rows were chosen.
+    method : {"dr", "weights", "model", "cbpe", "pape", "none"}, optional
+        Doubly robust, leaning to the outcome model, the default (with ``y_target`` the default is
+        "both"); weighted labelled rows; the outcome model's
         expectation on the target; the expectation of calibrated scores; the same with a weighted
         calibration; the labelled rows as they are. All are in ``table``.
     by : str or pair of arrays, optional
@@ -159,7 +163,8 @@ def evaluate(
     """
     asked = model if isinstance(model, Predictions) else Predictions(model)
     asked.check()
-    one_of(*METHODS).check(method, "method")
+    one_of(*METHODS, None).check(method, "method")
+    labels = Labels.of(unwrap_target(y_target))
     one_of("overlap", None).check(restrict, "restrict")
     number(above=0, below=1).check(confidence, "confidence")
     whole(0).check(random_state, "random_state")
@@ -188,7 +193,11 @@ def evaluate(
         outcome_model=outcome_model,
         beside={"trained_on": asked.trained_on, "weighter": weighter if known_weights else None}
         | {_title("model", name): one for one, name, _ in models if _are_scores(one)},
-        beside_target={"y_target": y_target, "batch": batch}
+        beside_target={
+            "y_target": None if labels is None else unwrap_target(labels.y),
+            "label_probability": None if labels is None else labels.probability,
+            "batch": batch,
+        }
         | {_title("target scores", name): there for _, name, there in models},
     )
     if sample.replicates is not None:
@@ -210,6 +219,9 @@ def evaluate(
         for one, name, _ in models
     ]
     known = [reader.target_labels(y_target, scored) for scored, _ in judged]
+    chance = None
+    if known[0] is not None:
+        chance = chances(sample.beside.get("label_probability"), known[0].present)
     given = sample.inputs
     numbered = Features(np.arange(len(sample.X)), np.arange(len(sample.T)))
     trained = _trained(trained_on, len(sample.X))
@@ -223,7 +235,8 @@ def evaluate(
     )
     settings = Settings(
         metrics=list(metrics) if isinstance(metrics, Iterator) else metrics,
-        method=method,
+        method=method or "dr",
+        shown=method or ("dr" if labels is None else "both"),
         weighter=weighter,
         outcome_model=outcome_model,
         finite_population=sample.finite_population,
@@ -233,7 +246,7 @@ def evaluate(
         cv=asked.cv,
         random_state=random_state,
     )
-    found = Run(covered, given, used, trained, settings).found(judged, known)
+    found = Run(covered, given, used, trained, settings).found(judged, known, chance)
     if batch is None:
         return found
     batches, notes = {}, list(found.notes)
@@ -248,7 +261,8 @@ def evaluate(
             notes.append(Note("batch", f"No numbers for the batch {label!r}: {error}", "warning"))
             continue
         nothing: list[Outcome | None] = [None] * len(judged)
-        batches[label] = Run(covered, given, used, trained, settings).found(judged, nothing)
+        without = replace(settings, shown=settings.method)
+        batches[label] = Run(covered, given, used, trained, without).found(judged, nothing)
     notes += single_rows(batches)
     return replace(found, batches=batches, notes=tuple(notes))
 

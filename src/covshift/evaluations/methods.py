@@ -45,6 +45,7 @@ from .problem import ScoredProblem
 
 Method = Literal["dr", "weights", "model", "cbpe", "pape", "none"]
 METHODS: tuple[Method, ...] = get_args(Method)
+Shown = Literal[Method, "labels", "both"]  # the last two with labels of target rows
 NUMBER_METHODS: tuple[Method, ...] = tuple(m for m in METHODS if m in ENGINE_METHODS)
 _CAUTION = 1 / 3  # see `judged`
 
@@ -118,7 +119,7 @@ class Classified:
                 train = (train - q.train) * share[:, None]
             else:
                 train = np.zeros_like(train)
-        inside = self._inside(group)
+        inside = self.inside(group)
         assert self.scored.chosen is not None
         assert self.scored.chosen_target is not None
         chosen = np.concatenate([self.scored.chosen, self.scored.chosen_target])
@@ -128,7 +129,7 @@ class Classified:
         """Estimate a metric, with the influence of every row (or fold) on it."""
         found = metric.of(self.masses(method, group))
         N = len(self.labels)
-        g = found.gradient * self._inside(group)[:, None]
+        g = found.gradient * self.inside(group)[:, None]
         q = self.predicted("model" if method in ("none", "weights") else method)
         h = CrossFit(
             np.sum(q.train * g[:N], axis=1, keepdims=True),
@@ -196,7 +197,7 @@ class Classified:
             modelled = self.influence(metric, "model", group)
         return self.problem.model_part(modelled)
 
-    def _inside(self, group: int | None) -> Real:
+    def inside(self, group: int | None) -> Real:
         """One for the rows of a group, labelled rows first."""
         groups = self.problem.sample.groups
         if group is None or groups is None:

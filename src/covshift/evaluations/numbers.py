@@ -25,7 +25,7 @@ from ..estimates.quantiles import Median
 from ..estimates.quantities import every_group
 from ..numerics.array import Real
 from ..numerics.crossfit import CrossFit
-from ..numerics.influence import Influence, mean_influence
+from ..numerics.influence import Influence
 from ..registry import METRICS
 from .methods import Method, losses_of
 from .metrics import limits, range_of, title
@@ -39,13 +39,31 @@ class Regressed:
     problem: ScoredProblem
     y: Real  # (N,)
     f: Real  # (N,): predictions
+    f_target: Real  # (M,)
 
     def influence(self, metric: Any, method: EngineMethod, group: int | None = None) -> Influence:
         """Estimate a metric, with the influence of every row (or fold) on it."""
-        found = self._means(self._parts(metric), method, group)
-        if metric == "r2":
-            return explained(found)
-        return root(found) if metric == "rmse" else found
+        return of_means(metric, self._means(self._parts(metric), method, group))
+
+    def parts(self, metric: Any) -> tuple[Real, CrossFit]:
+        """The `columns` of the labelled rows (N, k), and what is predicted of them."""
+        found = self._parts(metric)
+        values = np.hstack([signal.values for signal in found])
+        return values, CrossFit.side_by_side([signal.h for signal in found])
+
+    def columns(self, metric: Any, y: Real, f: Real) -> Real:
+        """Columns (n, k) of whose means a metric is made, of outcomes and predictions."""
+        if metric != "r2":
+            return losses("mse" if metric == "rmse" else metric, y, f)[:, None]
+        center = float(self.y.mean())  # R^2 does not depend on it, rounding does
+        return np.column_stack([losses("mse", y, f), y - center, (y - center) ** 2])
+
+    def inside(self, group: int | None, *, target: bool = True) -> Real:
+        """One for the target rows of a group (M,), or the labelled rows (N,)."""
+        groups = self.problem.sample.groups
+        if group is None or groups is None:
+            return np.ones(len(self.f_target if target else self.f))
+        return groups.indicator(group, target=target)
 
     def numbers(self, metric: Any) -> Iterator[tuple[int | None, str | None, dict[Method, Number]]]:
         """Estimate a metric by all methods, of all and of every group."""
@@ -80,22 +98,15 @@ class Regressed:
         leaning = self._about(self._parts(metric))
         return leaning.model_part(self.influence(metric, "model", group))
 
-    def _signal(self, metric: Any) -> Signal:
-        name = "error" if metric == "bias" else title(metric)
-        if callable(metric):
-            name = f"function {name}"  # which may be called like a metric
-        return self.problem.numbers(losses(metric, self.y, self.f), name)
-
     def _parts(self, metric: Any) -> list[Signal]:
         """What a metric is made of."""
-        if metric != "r2":
-            return [self._signal("mse" if metric == "rmse" else metric)]
-        center = float(self.y.mean())  # R^2 does not depend on it, rounding does
-        return [
-            self._signal("mse"),
-            self.problem.numbers(self.y - center, "y"),
-            self.problem.numbers((self.y - center) ** 2, "squared y"),
-        ]
+        names = ["error" if metric == "bias" else title("mse" if metric == "rmse" else metric)]
+        if metric == "r2":
+            names = ["mse", "y", "squared y"]
+        elif callable(metric):
+            names = [f"function {names[0]}"]  # which may be called like a metric
+        columns = self.columns(metric, self.y, self.f).T
+        return [self.problem.numbers(y, name) for y, name in zip(columns, names, strict=True)]
 
     def _means(self, signals: list[Signal], method: EngineMethod, group: int | None) -> Influence:
         values = np.hstack([signal.values for signal in signals])
@@ -131,16 +142,11 @@ def excess(y: Real, f: Real) -> Real:
     return f - y
 
 
-def plain(metric: Any, y: Real, f: Real, weight: Real) -> Influence:
-    """Compute a metric of labelled rows with known weights, with the influence of every row."""
-    if metric == "rmse":
-        return root(plain("mse", y, f, weight))
-    columns = np.column_stack([losses("mse", y, f), y - y.mean(), (y - y.mean()) ** 2])
-    if metric != "r2":
-        columns = losses(metric, y, f)[:, None]
-    value, train = mean_influence(columns, weight)
-    found = Influence(value, train, np.zeros((0, columns.shape[1])))
-    return explained(found) if metric == "r2" else found
+def of_means(metric: Any, means: Influence) -> Influence:
+    """Return a metric from the means of its columns."""
+    if metric == "r2":
+        return explained(means)
+    return root(means) if metric == "rmse" else means
 
 
 def explained(influence: Influence) -> Influence:

@@ -11,14 +11,14 @@ from ..diagnostics import Diagnosis
 from ..estimates.result import METHOD_WORDS, weights_lines
 from ..exceptions import InputError
 from ..numerics.array import Real
-from ..show.answer import ASSUMPTION, Answer, caution_of
+from ..show.answer import ASSUMPTION, OF_LABELS, Answer, caution_of
 from ..show.notes import Note
 from ..show.table import Cell, Column, Record, Table
 from ..show.words import interval_of, printable, shown
 from .curves import Curves
-from .methods import Method
+from .labelled import Change
+from .methods import Shown
 from .metrics import words
-from .notes import Change, Check
 
 if TYPE_CHECKING:
     from .curves import Kind
@@ -28,6 +28,8 @@ WORDS = {
     "pape": "weighted calibration (PAPE)",
     "cbpe": "calibrated scores (CBPE)",
     "none": "labelled rows as they are",
+    "labels": "labels of target rows alone",
+    "both": "labels of target rows, and the correction",
 }
 _WIDE = 4  # metrics beside one another
 
@@ -57,7 +59,7 @@ class Performance(Record):
     model: str
     metric: str
     group: str | None
-    method: Method
+    method: Shown
     value: float
     standard_error: float
     interval: tuple[float, float]
@@ -100,8 +102,8 @@ class Evaluations(Answer):
     ----------
     table : Table
         All methods beside one another, for all and for every group: rows of `Performance`.
-    method : {"dr", "weights", "model", "cbpe", "pape", "none"}
-        The chosen one.
+    method : {"dr", "weights", "model", "cbpe", "pape", "none", "both"}
+        The chosen one; "both" where labels of target rows were given.
     differences : tuple of Difference
         Between several models, from joint influence values.
     confidence : float
@@ -118,8 +120,6 @@ class Evaluations(Answer):
     models : dict
         Which outcome models were used for what.
     diagnosis : Diagnosis
-    checks : tuple of Check
-        What the labels in ``y_target`` say, beside what was expected.
     changes : tuple of Change
         Whether p(y | x) differs there, for every model: a test.
     batches : dict of Evaluations
@@ -127,10 +127,12 @@ class Evaluations(Answer):
     curves : tuple of Curves
         Reliability and ROC curves, of every classifier of two classes that has scores.
     notes : tuple of Note
+    n_labels : int
+        Target rows of which the label was given.
     """
 
     table: Table
-    method: Method
+    method: Shown
     confidence: float
     differences: tuple[Difference, ...]
     effective_sample_size: float
@@ -145,19 +147,27 @@ class Evaluations(Answer):
     weights: Real
     models: dict[str, list[str]]
     diagnosis: Diagnosis
-    checks: tuple[Check, ...] = ()
     changes: tuple[Change, ...] = ()
     notes: tuple[Note, ...] = ()
     batches: dict[str, Evaluations] = field(default_factory=dict)
     curves: tuple[Curves, ...] = ()
+    n_labels: int = 0
 
     _facts: ClassVar[tuple[str, ...]] = (
         *("method", "confidence", "effective_sample_size", "design_effect", "largest_weight"),
-        *("trimmed_share", "n_train", "n_target", "n_learned", "covered_share", "weighter"),
+        *(
+            "trimmed_share",
+            "n_train",
+            "n_target",
+            "n_labels",
+            "n_learned",
+            "covered_share",
+            "weighter",
+        ),
         *("models", "verdict"),
     )
     _data: ClassVar[tuple[str, ...]] = (
-        *("performances", "table", "differences", "checks", "changes", "curves"),
+        *("performances", "table", "differences", "changes", "curves"),
     )
 
     @property
@@ -199,21 +209,26 @@ class Evaluations(Answer):
         interval = interval_of(there, there.interval, self.confidence)
         if there.method == "none":
             return f"{name}: {shown(here.value, here)} on your data ({interval}), not adjusted."
+        where = "expected on the target"
+        if there.method == "both":
+            where = f"on the target, with {self.n_labels:,} labels of it"
         return (
-            f"{name}: {shown(here.value, here)} on your data, {shown(there.value, there)} expected "
-            f"on the target ({interval})."
+            f"{name}: {shown(here.value, here)} on your data, {shown(there.value, there)} {where} "
+            f"({interval})."
         )
 
     @property
     def caution(self) -> str:
         """That few rows carry the weights the numbers rest on, or that these are extrapolated."""
-        if self.method == "none":
+        if self.method in ("none", "both"):
             return ""
         return caution_of(self, weighted=self.method in ("dr", "weights", "pape"))
 
     @property
     def assumption(self) -> str:
         """What the numbers rest on; labels of the target would show it."""
+        if self.method == "both":
+            return OF_LABELS
         return "" if self.method == "none" or self.changes else ASSUMPTION
 
     def same(self, row: Performance, method: str) -> Performance:
@@ -311,15 +326,16 @@ class Evaluations(Answer):
         if self.differences:
             name = Column("difference on the target", _difference, words=True)
             yield Table(self.differences, (name, *_NUMBERS))
-        if self.checks:
+        labels = self.table.where(method="labels")
+        if labels:
             columns = (
                 Column("labels of the target", self._label, words=True),
                 Column("observed", _value),
                 *_NUMBERS[1:],
-                Column("expected", lambda row: shown(row.expected, row)),
+                Column("expected", lambda row: _value(self.same(row, "dr"))),
                 _ROWS,
             )
-            yield Table(self.checks, columns)
+            yield Table(labels.records, columns)
         yield [
             f"Do alike rows have other outcomes there? p = {change.p_value:.2g} "
             f"({printable(change.model)}): "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from ..data.columns import Outcome
 from ..data.row_weights import check_weight
 from ..diagnostics import Diagnosis
 from ..engine.intervals import Number
+from ..engine.labels import Known, combined
 from ..engine.overlap import Covered
 from ..engine.problem import Size
 from ..engine.weights import Weights, weigh
@@ -28,9 +29,9 @@ from ..show.table import Table
 from . import masses as on
 from . import notes
 from .curves import Curves, bins_of, curves_of, number_within
-from .methods import NUMBER_METHODS, Classified, Method, Scored, engine_method, losses_of
-from .metrics import Bins, Metric, Range, class_metrics, number_metrics, range_of, title
-from .notes import Change, Check, Labelled
+from .labelled import Change, Labelled
+from .methods import NUMBER_METHODS, Classified, Method, Scored, Shown, engine_method, losses_of
+from .metrics import Bins, Metric, class_metrics, number_metrics, title
 from .numbers import Regressed
 from .problem import Learned, ScoredProblem
 from .result import Difference, Evaluations, Performance
@@ -49,9 +50,15 @@ class Run:
     settings: Settings
 
     def found(
-        self, models: list[tuple[Scored, Outcome]], known: list[Outcome | None]
+        self,
+        models: list[tuple[Scored, Outcome]],
+        known: list[Outcome | None],
+        chance: Real | None = None,
     ) -> Evaluations:
-        """Judge every model; ``known`` are labels of target rows, where there are some."""
+        """Judge every model; ``known`` are labels of target rows, where there are some.
+
+        ``chance`` (M,): with which target rows were chosen to have one.
+        """
         outcome = models[0][1]
         used = self.used
         sample, weights = self._weighed(used)
@@ -59,7 +66,8 @@ class Run:
         for (scored, answer), labels in zip(models, known, strict=True):
             here = scored.rows(used).target_rows(self.covered.sample.inputs.target)
             problem = self._problem(here, scored, answer, used, sample, weights)
-            one = OneModel(problem, here, self.settings, self._labelled(labels, scored))
+            few = self._labelled(labels, scored, chance)
+            one = OneModel(problem, here, self.settings, few)
             one.judge(answer.y[used])
             one.notes += notes.about_scores(scored)
             one.notes += notes.absent_classes(scored, answer.y[used])
@@ -68,16 +76,15 @@ class Run:
         found = [*self.covered.notes, *(note for one in judged for note in one.notes)]
         assert isinstance(self.covered.diagnosis, Diagnosis)
         found += notes.rows_that_judge(outcome, self.trained)
-        there = table.where(method=self.settings.method)
-        found += notes.without_number(there, self.covered.sample.groups)
-        checks = tuple(check for one in judged for check in one.checks)
-        found += notes.undefined_checks(checks)
+        method = self.settings.shown
+        found += notes.without_number(table.where(method=method), self.covered.sample.groups)
+        found += notes.undefined_labels(table.where(method="labels", group=None))
         found += notes.one_target_row(len(sample.T))
         final = np.zeros(len(outcome.y))
         final[used] = weights.final
         return Evaluations(
             table,
-            self.settings.method,
+            method,
             self.settings.confidence,
             tuple(self._differences(judged)),
             weights.effective_sample_size,
@@ -92,10 +99,10 @@ class Run:
             final,
             {name: seen for one in judged for name, seen in one.problem.seen.items()},
             self.covered.diagnosis,
-            checks,
             tuple(change for one in judged for change in one.changes),
             tuple(found),
             curves=tuple(one.curves for one in judged if one.curves is not None),
+            n_labels=0 if judged[0].few is None else len(judged[0].few.rows),
         )
 
     def _weighed(self, used: Rows) -> tuple[Samples, Weights]:
@@ -157,7 +164,9 @@ class Run:
             whole.d[rows],
         )
 
-    def _labelled(self, labels: Outcome | None, scored: Scored) -> Labelled | None:
+    def _labelled(
+        self, labels: Outcome | None, scored: Scored, chance: Real | None
+    ) -> Labelled | None:
         """Target rows that have a label, of those that the answer is for."""
         if labels is None:
             return None
@@ -165,36 +174,41 @@ class Run:
         rows = np.flatnonzero(labels.present[kept] & (self.covered.sample.share > 0))
         if len(rows) < _LEAST_LABELS:
             raise InputError(
-                f"y_target holds {len(rows)} labels; at least {_LEAST_LABELS} can check anything."
+                f"y_target has {len(rows)} labels of target rows that the answer is for; an "
+                f"interval needs at least {_LEAST_LABELS}. Leave it out, or add some."
             )
         y = labels.y[kept][rows]
         if scored.classes:
             y = codes(y, scored.classes)
-        return Labelled(rows, y, self.covered.sample.share[rows])
+        weight = self.covered.sample.share[rows]
+        return Labelled(rows, y, weight if chance is None else weight / chance[kept][rows])
 
     def _differences(self, models: list[OneModel]) -> Iterator[Difference]:
         first = models[0]
         for one in models[1:]:
-            for (metric, group, label), influence in one.influence.items():
-                where = metric, group, label
+            for where in one.influence:
                 if where not in first.influence:
                     continue
-                errors = one.problem.errors(engine_method(self.settings.method), group)
-                besides, parts = 0.0, (one.model_parts[where], first.model_parts[where])
-                if parts[0] is not None and parts[1] is not None:
-                    besides = float(
-                        np.nan_to_num(one.problem.model_error(parts[0].minus(parts[1])))
-                    )
-                number = errors.number(influence.minus(first.influence[where]), besides=besides)
+                number = self._difference(one, first, where)
                 yield Difference(
                     one.scored.name,
                     first.scored.name,
-                    metric,
-                    label,
+                    where[0],
+                    where[2],
                     number.value,
                     number.standard_error,
                     (number.low, number.high),
                 )
+
+    def _difference(self, one: OneModel, first: OneModel, where: Where) -> Number:
+        change = one.influence[where].minus(first.influence[where])
+        if one.few is not None and self.settings.shown == "both":
+            return one.few.errors(one.problem, one.inside(where[1])).number(change)
+        errors = one.problem.errors(engine_method(self.settings.method), where[1])
+        besides, parts = 0.0, (one.model_parts[where], first.model_parts[where])
+        if parts[0] is not None and parts[1] is not None:
+            besides = float(np.nan_to_num(one.problem.model_error(parts[0].minus(parts[1]))))
+        return errors.number(change, besides=besides)
 
 
 # All that is found out about one model: its lines of the table, checks and notes.
@@ -216,7 +230,6 @@ class OneModel:
     rows: list[Performance] = field(default_factory=list)
     influence: dict[Where, Influence] = field(default_factory=dict)  # by the chosen method
     model_parts: dict[Where, Influence | None] = field(default_factory=dict)  # of their models
-    checks: list[Check] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
     curves: Curves | None = None
     notes: list[Note] = field(default_factory=list)
@@ -226,7 +239,8 @@ class OneModel:
         if self.scored.classes:
             self._classes(Classified(self.problem, self.scored, codes(y, self.scored.classes)))
         else:
-            self._numbers(Regressed(self.problem, y, self.scored.train[:, 0]))
+            said = self.scored.train[:, 0], self.scored.target[:, 0]
+            self._numbers(Regressed(self.problem, y, *said))
 
     def _classes(self, judge: Classified) -> None:
         method = self.settings.method
@@ -245,8 +259,9 @@ class OneModel:
                 self.influence[metric.name, *where] = found[method]
                 part = judge.model_part(metric, method, group, found["model"])
                 self.model_parts[metric.name, *where] = part
-            if self.few is not None:
-                self._check(metric.name, self.few.of_masses(judge, metric), metric.range)
+                if self.few is not None:
+                    there = self.few.of_classes(judge, metric, group)
+                    self._combine(metric.name, where, there, Known(numbers["dr"], found["dr"]))
         self.curves = curves_of(judge, method, bins)
         if self.few is not None:
             self._test(self.few.change_of_classes(judge))
@@ -287,13 +302,15 @@ class OneModel:
             smooth = name != "median_absolute_error"
             for group, label, numbers in judge.numbers(metric):
                 self._add(name, (group, label), numbers)
+                corrected = Known(numbers["dr"], None)
                 if smooth:
                     one = judge.influence(metric, engine_method(method), group)
                     self.influence[name, group, label] = one
                     self.model_parts[name, group, label] = judge.model_part(metric, method, group)
-            if self.few is not None and smooth:
-                observed = self.few.of_numbers(self.scored, metric)
-                self._check(name, observed, range_of(metric))
+                    corrected = Known(numbers["dr"], judge.influence(metric, "dr", group))
+                if self.few is not None:
+                    there = self.few.of_numbers(judge, metric, group)
+                    self._combine(name, (group, label), there, corrected)
         if self.few is not None:
             self._test(self.few.change_of_numbers(judge, self.scored))
         spread = float(np.mean((judge.y - judge.y.mean()) ** 2))
@@ -314,13 +331,28 @@ class OneModel:
         if where[0] is None and within is None:  # one of ten bins may well be apart by chance
             self.notes += notes.disagreement(self.scored.name, metric, numbers)
 
-    def _check(self, metric: str, observed: Influence, range_: Range) -> None:
-        """Set a metric of the labelled target rows beside the expected one."""
+    def _combine(
+        self,
+        metric: str,
+        where: tuple[int | None, str | None],
+        labelled: tuple[Number, Known, Size],
+        corrected: Known,
+    ) -> None:
+        """Add the lines of labels alone, and of labels with the correction."""
         assert self.few is not None
-        expected = float(self.influence[metric, None, None].value[0])
-        confidence = self.settings.confidence
-        check = self.few.check(self.scored.name, metric, observed, expected, confidence, range_)
-        self.checks.append(check)
+        alone, powered, size = labelled
+        both, _ = combined(powered, corrected, self.few.rows)
+        found: dict[Shown, Number] = {"labels": alone, "both": both}
+        self.rows += _lines(size, self.scored.name, metric, where[1], found)
+        if self.settings.shown == "both" and powered.influence is not None:
+            self.influence[metric, *where] = powered.influence
+
+    def inside(self, group: int | None) -> Real:
+        """One for the target rows of a group (M,)."""
+        groups = self.problem.sample.groups
+        if group is None or groups is None:
+            return np.ones(len(self.problem.sample.share))
+        return groups.indicator(group, target=True)
 
     def _test(self, change: Change) -> None:
         self.changes.append(change)
@@ -332,7 +364,7 @@ class OneModel:
 
 
 def _lines(
-    size: Size, model: str, metric: str, group: str | None, numbers: dict[Method, Number]
+    size: Size, model: str, metric: str, group: str | None, numbers: Mapping[Any, Number]
 ) -> Iterator[Performance]:
     for method, number in numbers.items():
         yield Performance(
@@ -363,6 +395,7 @@ class Settings:
 
     metrics: Any
     method: Method
+    shown: Shown  # the same, or "both"
     weighter: Any
     outcome_model: Any
     finite_population: bool

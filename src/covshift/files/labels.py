@@ -156,10 +156,13 @@ def read_labels(
     task: str,
     notes: list[Note],
     *,
-    target_name: str,
+    target_name: str | None = None,
 ) -> Labels:
-    """Read the label of both tables; every training row has one."""
-    cells = list(train[name])
+    """Read the label of both tables; every training row has one.
+
+    ``target_name`` is the target's own column of labels, where it was asked for.
+    """
+    cells, own = list(train[name]), target_name or name
     numbers = _numbers(cells)
     if task == "regression":
         y = _check_numbers(train.title, name, numbers)
@@ -171,12 +174,14 @@ def read_labels(
     else:
         y = np.array(_classes(cells, numbers), dtype=str)
         _check_classes(train.title, name, y)
-    y_target, scored = _target_labels(target, target_name, task, numbers is not None, notes)
+    y_target, scored = _target_labels(
+        target, own, task, numbers is not None, notes, asked=target_name is not None
+    )
     if task == "classification" and y_target is not None:
         unknown = sorted(set(y_target.tolist()) - set(y.tolist()))
         if unknown:
             raise InputError(
-                f"{target.title}: the label {target_name!r} has classes that training lacks: "
+                f"{target.title}: the label {own!r} has classes that training lacks: "
                 f"{', '.join(map(repr, unknown[:5]))}. Leave the column out of the target, or "
                 "make the classes alike."
             )
@@ -203,7 +208,7 @@ def _infer(name: str, cells: list[str]) -> str | None:
 
 
 def _target_labels(
-    target: Table, name: str, task: str, are_numbers: bool, notes: list[Note]
+    target: Table, name: str, task: str, are_numbers: bool, notes: list[Note], *, asked: bool
 ) -> tuple[NDArray[Any] | None, NDArray[np.intp]]:
     nothing = np.arange(0)
     if name not in target.columns:
@@ -214,10 +219,8 @@ def _target_labels(
         text = f"{target.title}: its label column {name!r} is empty, and was not used."
         notes.append(Note("target labels", text))
         return None, nothing
-    text = (
-        f"{target.title} has the label {name!r} in {len(scored)} of {len(cells)} rows: used only "
-        "to score, never to fit or to choose."
-    )
+    text = f"{target.title} has the label {name!r} in {len(scored)} of {len(cells)} rows"
+    text += "." if asked else ": used only to score, never to fit or to choose."
     notes.append(Note("target labels", text))
     present = [cell for cell in cells if cell is not None]
     numbers = _numbers(present)

@@ -199,9 +199,8 @@ def read_samples(
             raise InputError(f"{table.title} has one row. A sample needs at least two.")
     labels = None
     if declared.label:
-        own = declared.target_label or declared.label
         task = settled.task or "classification"
-        labels = read_labels(a, b, declared.label, task, notes, target_name=own)
+        labels = read_labels(a, b, declared.label, task, notes, target_name=declared.target_label)
         notes += settled.notes
     doubts = find_doubts(
         whole,

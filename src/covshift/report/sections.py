@@ -44,7 +44,7 @@ def evaluation_of(answer: Evaluations | NoOverlapError, *, draw: bool = True) ->
         return Evaluation(_NO_NUMBER, printable(str(answer), width=5000))
     metrics = _metrics(answer)
     said = [f"{row[0].text}: {row[1].text}, then {row[2].text}" for row in metrics.rows[:8]]
-    tables = (metrics, _methods(answer), _batches(answer), _differences(answer), _checks(answer))
+    tables = (metrics, _methods(answer), _batches(answer), _differences(answer), _labels(answer))
     part = f" of {answer.covered_share:.1%} of the target" if answer.covered_share < 1 else ""
     return Evaluation(
         answer.sentence,
@@ -139,12 +139,11 @@ def _differences(answer: Evaluations) -> Table:
     return Table.of(head, rows, title="Differences between models")
 
 
-def _checks(answer: Evaluations) -> Table:
+def _labels(answer: Evaluations) -> Table:
     rows = []
-    for row in answer.checks:
-        expected = Cell(shown(row.expected, row), row.expected)
-        count = Cell(f"{row.rows:,}", row.rows)
-        rows.append((Cell(_named(answer, row.model, row.metric)), *_numbers(row), expected, count))
+    for row in answer.table.where(method="labels"):
+        expected, count = _value(answer.same(row, "dr")), Cell(f"{row.rows:,}", row.rows)
+        rows.append((Cell(_label(answer, row)), *_numbers(row), expected, count))
     tests = [
         f"Do rows that are alike have another outcome in the target? p = {change.p_value:.2g} "
         f"({printable(change.model, width=1000)}); a small p says that they do."
