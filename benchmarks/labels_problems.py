@@ -1,7 +1,8 @@
 """A sample, a target and its outcomes, drawn from a real table, for benchmarks/labels.py.
 
-The table is the population. "induced": every row has a chance p to be the target's (`tables_shifts`:
-a logistic of a random direction, or the rank in a random column), so that covariate shift holds.
+The table is the population. "induced": every row has a chance p to be the target's
+(`tables_shifts`: a logistic of a random direction, or the rank in a random column), so that
+covariate shift holds.
 "natural": a column's values tell the two apart, and p(y | x) may differ. "changed": induced, and
 the target's outcomes are others on purpose: numbers grow by half a standard deviation, a third of
 the zeros become ones. The truth is the number over all rows, weighted by p, with these outcomes.
@@ -18,8 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 import tables_data
 from evaluations_problems import as_numbers, columns, performance
-from sklearn.metrics import f1_score, mean_absolute_error, r2_score
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.metrics import f1_score, mean_absolute_error, r2_score
 from tables_shifts import target_chance
 
 SHIFTS = ("induced", "natural", "changed")

@@ -56,6 +56,37 @@ def test_the_interval_is_that_of_prediction_powered_inference(chance):
     assert (found.method, found.n_labels) == ("both", L)
 
 
+def test_means_and_coefficients_of_ppi_py_with_the_same_predictor():
+    """Recorded from ppi-python 0.2.3: ppi_mean_pointestimate and ppi_ols_pointestimate.
+
+    Its regression divides what the predictor leaves by the moments of the labelled rows, ours by
+    those of the target, which are known better; the recorded one follows from ours by that.
+    """
+    rng = np.random.default_rng(0)
+    T = rng.normal(0.3, 1, size=(60, 2))
+    h, noise, rows = Line().predict(T), 0.2 * np.sin(np.arange(60)), np.arange(0, 50, 2)
+    X = rng.normal(0.3, 1, size=(80, 2))
+    Y = Line().predict(X)
+    for y, recorded in (
+        (1.4 * h + noise, 0.6509931251557886),
+        (0.4 * h + noise, 0.2088839204361373),
+    ):
+        known = np.full(60, np.nan)
+        known[rows] = y[rows]
+        found = estimate(X, Y, T, y_target=known, outcome_model=Line())
+        assert np.mean(row(found, "both").interval) == pytest.approx(recorded, abs=1e-12)
+    known[rows] = (1.4 * h + noise)[rows]
+    found = estimate(X, Y, T, y_target=known, outcome_model=Line(), what="coefficients")
+    ours = np.array([np.mean(line.interval) for line in found])
+    Z = np.column_stack([np.ones(60), T])
+    there = np.linalg.solve(Z.T @ Z / 60, Z.T @ h / 60)
+    left = Z[rows].T @ (known - h)[rows] / len(rows)
+    np.testing.assert_allclose(ours, there + np.linalg.solve(Z.T @ Z / 60, left), atol=1e-10)
+    theirs = there + np.linalg.solve(Z[rows].T @ Z[rows] / len(rows), left)
+    recorded = [0.0026132099936634584, 1.3735654189854998, 0.704768924957924]
+    np.testing.assert_allclose(theirs, recorded, atol=1e-10)
+
+
 def test_the_number_lies_between_labels_and_correction():
     rng = np.random.default_rng(1)
     for _ in range(20):

@@ -26,6 +26,7 @@ from covshift.exceptions import InputError, InputTypeError, NoOverlapError
 from covshift.files import writing as _files
 from covshift.files.labels import Outcomes
 from covshift.report.pictures import metrics
+from covshift.show.table import Table
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -315,7 +316,8 @@ def test_the_report_shows_an_evaluation(two, evaluations):
 
 @pytest.mark.thorough
 def test_a_number_and_an_evaluation_stand_in_one_report(two, estimates, evaluations):
-    found = replace(evaluations, batches={}, changes=(), differences=())
+    table = Table(tuple(row for row in evaluations.table if row.method in ("dr", "none")))
+    found = replace(evaluations, table=table, method="dr", batches={}, changes=(), differences=())
     text = report.build(found, estimates, two)
     words = " ".join(Page(text).words)
     assert words.index(estimates.sentence) < words.index(found.sentence) < words.index("Verdict:")

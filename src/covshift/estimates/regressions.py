@@ -93,7 +93,8 @@ class Coefficients(Quantity):
             if problem.method in ("dr", "weights"):
                 difference = found[problem.method].minus(found["none"]).column(k)
                 change = errors[problem.method].number(difference)
-            yield Item(column, None, numbers, False, None, size, errors, change)
+            own = found["dr"].column(k)
+            yield Item(column, None, numbers, False, None, size, errors, change, own)
 
     def _columns(self, sample: Samples) -> tuple[tuple[Real, Real], tuple[str, ...]]:
         """Return the columns of the regressors, (N, p) and (M, p), and their names."""
