@@ -717,6 +717,18 @@ def conformal_threshold(scores, weights, own, coverage):
     return math.inf
 
 
+def threshold_with_labels(scores, weights, own, labels, label_weights, coverage):
+    """The labels' own threshold where it is finite; else the larger of the largest and the rows'.
+
+    ``labels`` are scores of target rows, and a new row weighs as they do on average.
+    """
+    mean = sum(w * w for w in label_weights) / sum(label_weights)
+    alone = conformal_threshold(labels, label_weights, mean, coverage)
+    if alone < math.inf:
+        return alone
+    return max(max(labels), conformal_threshold(scores, weights, own, coverage))
+
+
 def plus_interval(bands, fold, scores, weights, own, coverage):
     """CV+ of one new row: ``bands`` holds (low, high, unit) of every fold (Barber et al., 2021)."""
     lower, upper = [], []

@@ -365,7 +365,8 @@ class Tally:
             notes += below_zero(self.sums["below"] / self.rows)
         there = "intervals are infinite" if kind == "infinite" else "sets hold all classes"
         center, scale = self.model.center, self.model.scale
-        for gap in self.model.estimator._shift.gaps:
+        on_target = self.first.calibrated_on_target
+        for gap in () if on_target else self.model.estimator._shift.gaps:
             value = float(gap.value * scale[gap.column] + center[gap.column])
             where = replace(gap, value=value).describe(self.model.encoding.columns)
             notes.append(Note("no overlap", f"{where}: {there} there.", "warning"))
@@ -395,8 +396,8 @@ class Tally:
         groups = "".join(f"{line}\n" for line in expected.group_lines())
         lines = (
             f"Coverage asked: {self.asked.percent:g}%; expected on {self.target}: {expected}\n"
-            f"{groups}Calibration: {data['n_calibration']} rows, effective calibration size "
-            f"{data['effective_sample_size']:.0f}\n"
+            f"{groups}Calibration: {data['n_calibration']} {self.first.calibrated_by}, effective "
+            f"calibration size {data['effective_sample_size']:.0f}\n"
             f"{'Intervals' if self.asked.kind == 'interval' else 'Sets'}: {size}; {share}\n"
             f"{self.first.assumption}"
         )

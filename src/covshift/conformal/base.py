@@ -21,14 +21,23 @@ from ..data.fit import TARGET_REQUEST
 from ..data.labels import refuse_none
 from ..data.parameters import check_parameters, number
 from ..encoding.samples import takes_tables
+from ..engine.labels import Labels
 from ..exceptions import InputError, NoOverlapError
 from ..numerics.array import Real, Rows
 from ..numerics.crossfit import deal
 from ..numerics.quiet import quiet
 from ..show.notes import Note
 from ..weights import effective_sample_size
-from .coverage import ScoreDistribution, expected, expected_by_class, lifted
-from .data import LabelledRows, deal_folds, groups_of, labelled_rows, rows_of, split_rows
+from .coverage import ScoreDistribution, expected, expected_by_class, lifted, reached, suffice
+from .data import (
+    LabelledRows,
+    deal_folds,
+    groups_of,
+    labelled_rows,
+    labelled_target,
+    rows_of,
+    split_rows,
+)
 from .result import ExpectedCoverage
 from .shift import Shift
 
@@ -82,6 +91,25 @@ class LeftOut(fields.Kind):
             raise ValueError("a closed form, which no file holds")
 
 
+class OfLabels(fields.Kind):
+    """What labelled target rows have calibrated, around the model of the same file; or None."""
+
+    kinds: ClassVar[dict[str, fields.Kind]] = {
+        "scores_": fields.Reals("L"),
+        "weights_": fields.Reals("L", above=0),
+        "effective_sample_size_": fields.NONNEGATIVE,
+        "_groups": fields.OrNone(fields.Texts("L")),
+        "_design": fields.OrNone(fields.Reals("L", above=0)),
+        "_expected": ByLevel(fields.Part(ExpectedCoverage)),
+    }
+
+    def write(self, value: Any, path: fields.Path, out: fields.Writer) -> Any:
+        return None if value is None else fields.write_fields(self.kinds, vars(value), path, out)
+
+    def read(self, data: Any, sizes: fields.Sizes, source: fields.Reader) -> dict[str, Any] | None:
+        return None if data is None else fields.read_fields(self.kinds, data, {}, source)
+
+
 METHODS = ("split", "cv+", "jackknife+")
 _USES = ("calibration", "threshold", "classes", "expected")
 _WEIGHING_FOLDS = 5
@@ -92,8 +120,10 @@ _ENOUGH = 30  # effective calibration rows below which a note says that there ar
 class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """Base of `ConformalRegressor` and `ConformalClassifier`."""
 
-    __metadata_request__fit = TARGET_REQUEST
+    __metadata_request__fit = TARGET_REQUEST | {"y_target": True}
     _classes = False
+    _by_labels: Any = None  # this model, calibrated by labelled target rows alone
+    _on_target = False  # whether it is that one
     _rows: Any
     classes_: Any
     _closed: Any
@@ -113,6 +143,7 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         "_closed": LeftOut(),
         "_fold": fields.OrNone(fields.Wholes("N")),
         "_other_columns": fields.Maybe(fields.Texts()),
+        "_by_labels": fields.Maybe(OfLabels()),
     }
 
     def fit(
@@ -121,6 +152,7 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         y: Any,
         *,
         X_target: Any = None,
+        y_target: Any = None,
         sample_weight: Any = None,
         target_weight: Any = None,
     ) -> Self:
@@ -133,16 +165,31 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         X_target : rows of the target, `covshift.Margins`, or a one-tuple, optional
             None: the target is the population of X, and this is ordinary conformal prediction; a
             warning says so, unless ``weighter=None``.
+        y_target : name of a column of X_target, (M,) array, `covshift.Labels`, or a one-tuple
+            Outcomes of some target rows, missing where they are not known. Where they suffice
+            (from 1 / (1 - coverage) - 1 rows, in every group), they alone calibrate, so that the
+            coverage holds whatever the outcome does given the features; where they are fewer,
+            intervals and sets are the larger of theirs, at the coverage that they reach, and of
+            the sample's. They train nothing.
         sample_weight, target_weight : names of columns, or (N,) and (M,) arrays, optional
             Probability weights of the rows, on any scale.
 
         Columns that are named are no features; new rows may have them or not.
         """
         self.__dict__.pop("_other_columns", None)
+        labels = Labels.of(validation.unwrap_target(y_target))
+        if labels is not None:
+            target = validation.unwrap_target(X_target)
+            if target is None or validation.is_margins(target):
+                raise InputError(
+                    "y_target holds outcomes of target rows: pass these rows as X_target."
+                )
         named: list[Any] = [y, sample_weight, validation.unwrap_target(target_weight)]
+        named += [None, None] if labels is None else [labels.y, labels.probability]
         if any(isinstance(values, str) for values in named):
             X, X_target, *named = self._by_name(X, X_target, *named)
-            y, sample_weight, target_weight = named
+            y, sample_weight, target_weight, *given = named
+            labels = None if labels is None else Labels(*given)
         rows = self._begin(
             X,
             y,
@@ -152,9 +199,12 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         )
         if rows.target is None and self.weighter is not None:
             validation.warn_of_no_target(self)
+        of_target = None
+        if labels is not None:
+            of_target = labelled_target(rows, labels, self.classes_ if self._classes else None)
         if self.prefit:
-            return self._calibrate(rows, rows)
-        if self.method == "split":
+            self._calibrate(rows, rows)
+        elif self.method == "split":
             trains, calibrates = self._split(rows)
             part = rows.rows(trains)
             self._fit_model(part)
@@ -166,6 +216,11 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             self._fit_left_out(rows)
             shift = self._fit_shift(rows)
             self._keep(rows, shift, self._weigh_apart(rows, shift))
+        if of_target is not None:
+            if self._by_class(self.by, X):
+                of_target = replace(of_target, groups=np.array(list(map(str, of_target.y))))
+            self._by_labels = self._around()
+            self._by_labels._keep(of_target, Shift())
         return self
 
     def _by_name(self, X: Any, X_target: Any, *values: Any) -> list[Any]:
@@ -173,16 +228,20 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         target = validation.unwrap_target(X_target)
         has_rows = target is not None and not validation.is_margins(target)
         columns = NamedColumns(X, target if has_rows else None)
-        y, weight, target_weight = values
-        if isinstance(y, str):
-            y = columns.of_rows(y, "y")
-        if isinstance(weight, str):
-            weight = columns.of_rows(weight, "sample_weight")
-        if isinstance(target_weight, str):
-            target_weight = columns.of_target(target_weight, "target_weight")
+        read = [
+            (columns.of_rows, "y"),
+            (columns.of_rows, "sample_weight"),
+            (columns.of_target, "target_weight"),
+            (columns.of_target, "y_target"),
+            (columns.of_target, "probability"),
+        ]
+        found = [
+            of(given, name) if isinstance(given, str) else given
+            for given, (of, name) in zip(values, read, strict=True)
+        ]
         self._other_columns = np.array([name for name in values if isinstance(name, str)])
         features, rows = columns.features
-        return [features, rows if has_rows else X_target, y, weight, target_weight]
+        return [features, rows if has_rows else X_target, *found]
 
     def _features(self, X: Any) -> Any:
         """Leave out columns of new rows that held outcomes and weights of the rows of the fit."""
@@ -206,8 +265,24 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self._thresholds: dict[Any, ScoreDistribution] = {}
         self._expected: dict[Any, ExpectedCoverage] = {}
-        self._closed, self._models, self._fold = None, (), None
+        self._closed, self._models, self._fold, self._by_labels = None, (), None, None
         return rows
+
+    def _around(self) -> Self:
+        """Return a copy around the same fitted model, for rows of the target to calibrate."""
+        made = copy(self)
+        made._on_target, made.prefit, made.threshold = True, True, "weighted"
+        made._thresholds, made._expected, made._shift = {}, {}, Shift()
+        made._closed, made._models, made._fold, made._by_labels = None, (), None, None
+        return made
+
+    def _labels_suffice(self, coverage: float) -> bool:
+        """Whether labelled target rows reach the coverage, in every group of calibration rows."""
+        if self._by_labels is None:
+            return False
+        w, groups = self._by_labels.weights_, self._by_labels._groups
+        parts = [w] if self._groups is None else [w[groups == g] for g in np.unique(self._groups)]
+        return all(suffice(part, coverage) for part in parts)
 
     def _calibrate(self, rows: LabelledRows, weighed: LabelledRows) -> Self:
         """Calibrate the fitted estimator; the weighter is fitted to the rows ``weighed``."""
@@ -289,6 +364,11 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """Check what a file said, and restore what follows from it."""
         check_parameters(self)
         self._rows, self.weighter_ = None, self._shift.weighter
+        if self._by_labels is not None:
+            values, self._by_labels = self._by_labels, self._around()
+            vars(self._by_labels).update(values, _rows=None)
+            if (self.by is None) != (self._by_labels._groups is None):
+                raise ValueError("groups without their column")
         if not (self.weights_ >= 0).all() or not self.weights_.any():
             raise ValueError("weights that are none")
         if self._design is not None and not (self._design > 0).all():
@@ -353,6 +433,12 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             self._thresholds[key] = found
         return self._thresholds[key]
 
+    def _level(self, coverage: float, part: Rows, own: Real) -> Any:
+        """The coverage; of labelled target rows that are too few for it, the one they reach."""
+        if not self._on_target:
+            return coverage
+        return np.minimum(coverage, reached(self.weights_[part], own))
+
     def _random(self, m: int, use: str) -> Real | None:
         """Random numbers (m,) of the randomised form, independent for every use."""
         if not self.randomized:
@@ -395,6 +481,9 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self, "scores_")
         number(above=0, below=1).check(coverage, "coverage")
+        if self._labels_suffice(coverage):
+            found: ExpectedCoverage = self._by_labels.expected_coverage(coverage, by=by)
+            return found
         key = coverage, by
         if key not in self._expected:
             if self._rows is None:
@@ -451,6 +540,14 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             text = f"{lost.mean():.1%} of the {what}: their group has no calibration rows."
             notes.append(Note("absent groups", text, "warning"))
         notes += [Note("no overlap", text, "warning") for text in self._shift.described()]
+        if self._by_labels is not None:
+            L = len(self._by_labels.scores_)
+            text = (
+                f"Outcomes of target rows: {L}, which are too few to calibrate alone at a coverage "
+                f"of {coverage:.0%}{' in every group' if self.by is not None else ''}. What is "
+                "given is the larger of theirs and of the sample's."
+            )
+            notes.append(Note("few labels", text, "warning"))
         if self.effective_sample_size_ < _ENOUGH:
             size = f"{self.effective_sample_size_:.0f}"
             text = (

@@ -183,10 +183,33 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
     def predict_set(self, X: Any, coverage: float = 0.9) -> Sets:
         """Return a set of classes for each row; ``sets.member`` says which it holds."""
         X = self._check_new(X, coverage)
+        if self._labels_suffice(coverage):
+            of_labels: Sets = self._by_labels.predict_set(X, coverage)
+            return of_labels
         weights = self._shift.weigh(X, _num_samples(X))
+        member, bound = self._members(X, weights, coverage)
+        if self._by_labels is not None:
+            member |= self._by_labels._members(X, np.ones(len(weights)), coverage)[0]
+        alone = np.asarray(~bound.any(axis=1))  # no smaller set has the coverage
+        notes = self._notes(X, coverage, weights, alone, "sets hold all classes")
+        notes += self._rare_classes(coverage, ~bound & ~alone[:, None])
+        return Sets(
+            self.predict(X),
+            coverage,
+            self.effective_sample_size_,
+            len(self.scores_),
+            self._on_target,
+            tuple(notes),
+            self._lazily(coverage),
+            member,
+            self.classes_,
+        )
+
+    def _members(self, X: Any, weights: Real, coverage: float) -> tuple[Flags, Flags]:
+        """Classes (m, K) of the sets of new rows, and whether they could be left out at all."""
         m, K = len(weights), len(self.classes_)
-        member = np.ones((m, K), dtype=bool)
-        bound = np.zeros((m, K), dtype=bool)  # whether a class could be left out at all
+        member = np.full((m, K), not self._on_target)  # labels that are not there ask for nothing
+        bound = np.zeros((m, K), dtype=bool)
         u, v = self._random(m, "threshold"), self._random(m, "classes")
         held = self.prefit or self.method == "split"
         models = [self._probabilities(self.estimator_, X)] if held else self._left_out(X)
@@ -200,7 +223,7 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
             own, total = self._own_weights(weights[new], part), self.weights_[part].sum()
             if held:
                 distribution = self._distribution(coverage, part, group)
-                limits = distribution.thresholds(coverage, own, asked)
+                limits = distribution.thresholds(self._level(coverage, part, own), own, asked)
                 member[which] = limits.admit(scores[0][which])
                 bound[which] = ~np.isposinf(limits.scores)[:, None]
             else:
@@ -209,19 +232,7 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
                 member[which] = plus_sets(some, *given, own, coverage, asked)
                 alone = (coverage * own > (1 - coverage) * total) | (total + own == 0)
                 bound[which] = ~alone[:, None]
-        alone = np.asarray(~bound.any(axis=1))  # no smaller set has the coverage
-        notes = self._notes(X, coverage, weights, alone, "sets hold all classes")
-        notes += self._rare_classes(coverage, ~bound & ~alone[:, None])
-        return Sets(
-            self.predict(X),
-            coverage,
-            self.effective_sample_size_,
-            len(self.scores_),
-            tuple(notes),
-            self._lazily(coverage),
-            member,
-            self.classes_,
-        )
+        return member, bound
 
     def _by_class(self, by: Any, X: Any) -> bool:
         if by != _CLASS:

@@ -202,6 +202,19 @@ def _within(interval: tuple[float, float]) -> tuple[float, float]:
 _ROUNDING = 1e-12  # relative: levels that differ by less are equal
 
 
+def reached(weights: Real, own: Any) -> Any:
+    """Largest coverage with a finite threshold: that of the largest score of all rows (n,)."""
+    total = weights.sum()
+    return total / (total + own)
+
+
+def suffice(weights: Real, coverage: float) -> bool:
+    """Whether rows (n,) reach the coverage of a new row that weighs as they do on average."""
+    if not len(weights):
+        return False
+    return bool(coverage * (1 - _ROUNDING) <= reached(weights, weights @ weights / weights.sum()))
+
+
 class Thresholds(NamedTuple):
     """For each new row the largest score of its set, or where ``open`` the least above it."""
 
@@ -236,7 +249,7 @@ class ScoreDistribution:
         mass = np.bincount(place.reshape(-1), weights[there], minlength=len(values))
         return cls(values, np.cumsum(mass), float(mass.sum()))
 
-    def thresholds(self, coverage: float, own: Real, u: Real | None = None) -> Thresholds:
+    def thresholds(self, coverage: Any, own: Real, u: Real | None = None) -> Thresholds:
         """Return the threshold for new rows of weight ``own`` (m,); infinite where none will do.
 
         ``u`` (m,) are the random numbers of the randomised form; without them it is the

@@ -12,8 +12,12 @@ from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import _num_samples
 
 from ..data import validation
+from ..data.columns import spelled
 from ..data.features import cells_of
+from ..data.labels import class_labels, one_outcome
 from ..data.row_weights import row_weights, target_weights
+from ..data.values import is_gap, numbers_of_rows, plain_values
+from ..engine.labels import Labels
 from ..exceptions import InputError, InputTypeError
 from ..numerics.array import Real, Rows
 
@@ -97,6 +101,62 @@ def labelled_rows(
     if by is not None and target is not None and not validation.is_margins(target):
         in_target = groups_of(target, by, "X_target")
     return LabelledRows(X, y, design, target, of_target, groups, in_target)
+
+
+def labelled_target(
+    rows: LabelledRows, labels: Labels, classes: NDArray[Any] | None
+) -> LabelledRows:
+    """Return the target rows that have an outcome; ``classes`` (K,) are those of the sample.
+
+    They are a sample of the target by design: each counts by its ``target_weight`` over the
+    probability with which it was chosen.
+    """
+    M = _num_samples(rows.target)
+    values = plain_values(labels.y, "y_target", "one value per row of X_target, or missing")
+    if values.shape != (M,):
+        raise InputError(
+            f"y_target has shape {values.shape}, but X_target has {M} rows: pass one outcome per "
+            "row, missing where it is not known."
+        )
+    weight = np.ones(M) if rows.target_weight is None else rows.target_weight
+    some = np.flatnonzero([not is_gap(cell) for cell in values.tolist()] & (weight > 0))
+    if not len(some):
+        raise InputError("y_target is missing in every row of the target: leave it out.")
+    if classes is None:
+        y = one_outcome(values[some].tolist(), "y_target", None, "X_target")
+    else:
+        y = _of_classes(class_labels(values[some].tolist(), None, "y_target", "X_target"), classes)
+    u = weight[some]
+    if labels.probability is not None:
+        chance = numbers_of_rows(labels.probability, "probability")
+        if chance.shape != (M,):
+            raise InputError(
+                f"probability has shape {chance.shape}, but X_target has {M} rows: pass one per "
+                "row."
+            )
+        chance = chance[some]
+        if not ((chance > 0) & np.isfinite(chance)).all():
+            raise InputError(
+                "probability must be above 0 for every target row that has an outcome: it is the "
+                "chance with which the row was chosen."
+            )
+        u = u / chance
+    design = None if np.ptp(u) == 0 else u / u.mean()
+    groups = None if rows.target_groups is None else rows.target_groups[some]
+    X = validation.in_order_of(rows.target, validation.column_names(rows.X))
+    return LabelledRows(_safe_indexing(X, some), y, design, None, None, groups)
+
+
+def _of_classes(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[Any]:
+    """Return labels as they are spelled among the classes: 1.0, beside gaps, is 1."""
+    known = {name: k for k, name in enumerate(classes.tolist())}
+    strange = next((name for name in labels.tolist() if name not in known), None)
+    if strange is not None:
+        raise InputError(
+            f"y_target has the class {spelled(strange)!r}, which no row of the sample has. Spell "
+            "classes alike in both."
+        )
+    return np.asarray(classes[[known[name] for name in labels.tolist()]])
 
 
 def rows_of(X: Any, title: str, *, text: bool) -> Any:

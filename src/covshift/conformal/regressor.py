@@ -177,22 +177,14 @@ class ConformalRegressor(RegressorMixin, Conformal):  # type: ignore[misc]
     def predict_interval(self, X: Any, coverage: float = 0.9) -> Intervals:
         """Return an interval for each row: ``low, high = model.predict_interval(X)``."""
         X = self._check_new(X, coverage)
+        if self._labels_suffice(coverage):
+            of_labels: Intervals = self._by_labels.predict_interval(X, coverage)
+            return of_labels
         weights = self._shift.weigh(X, _num_samples(X))
-        m = len(weights)
-        lower, upper = np.empty(m), np.empty(m)
-        u = self._random(m, "threshold")
-        for part, new, group in self._parts(X):
-            some = X if len(new) == m else _safe_indexing(X, new)
-            own = self._own_weights(weights[new], part)
-            if not len(part):
-                lower[new], upper[new] = -np.inf, np.inf
-            elif self.prefit or self.method == "split":
-                distribution = self._distribution(coverage, part, group)
-                asked = None if u is None else u[new]
-                q = distribution.thresholds(coverage, own, asked)
-                lower[new], upper[new] = self._model.band(some).interval(*q)
-            else:
-                lower[new], upper[new] = self._plus(some, own, part, coverage)
+        lower, upper = self._ends(X, weights, coverage)
+        if self._by_labels is not None:
+            low, high = self._by_labels._ends(X, np.ones(len(weights)), coverage)
+            lower, upper = np.minimum(lower, low), np.maximum(upper, high)
         center = self.predict(X)
         infinite = ~(np.isfinite(lower) & np.isfinite(upper))
         notes = self._notes(X, coverage, weights, infinite, "intervals are infinite")
@@ -203,11 +195,32 @@ class ConformalRegressor(RegressorMixin, Conformal):  # type: ignore[misc]
             coverage,
             self.effective_sample_size_,
             len(self.scores_),
+            self._on_target,
             tuple(notes),
             self._lazily(coverage),
             lower,
             upper,
         )
+
+    def _ends(self, X: Any, weights: Real, coverage: float) -> tuple[Real, Real]:
+        """Ends of the intervals of new rows; ``weights`` (m,) are those of the weighter."""
+        m = len(weights)
+        most = -np.inf if self._on_target else np.inf  # labels that are not there ask for nothing
+        lower, upper = np.full(m, -most), np.full(m, most)
+        u = self._random(m, "threshold")
+        for part, new, group in self._parts(X):
+            if not len(part):
+                continue
+            some = X if len(new) == m else _safe_indexing(X, new)
+            own = self._own_weights(weights[new], part)
+            if self.prefit or self.method == "split":
+                distribution = self._distribution(coverage, part, group)
+                asked = None if u is None else u[new]
+                q = distribution.thresholds(self._level(coverage, part, own), own, asked)
+                lower[new], upper[new] = self._model.band(some).interval(*q)
+            else:
+                lower[new], upper[new] = self._plus(some, own, part, coverage)
+        return lower, upper
 
     def _plus(self, X: Any, own: Real, part: Any, coverage: float) -> tuple[Real, Real]:
         ends = []

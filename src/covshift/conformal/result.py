@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..data.fields import NUMBER, PLAIN, TEXT, Each, Kind
 from ..numerics.array import Flags, Real
 from ..numerics.progress import import_extra
-from ..show.answer import ASSUMPTION, Answer, few_rows
+from ..show.answer import ASSUMPTION, OF_LABELS, Answer, few_rows
 from ..show.notes import Note, plain
 from ..show.table import Column, Record, Table
 from ..show.words import readable
@@ -79,6 +79,7 @@ class _Result(Answer):
     coverage: float
     effective_sample_size: float
     n_calibration: int
+    calibrated_on_target: bool
     notes: tuple[Note, ...]
     _expected: Callable[[], ExpectedCoverage] = field(repr=False)
 
@@ -111,7 +112,12 @@ class _Result(Answer):
     @property
     def assumption(self) -> str:
         """What the coverage on the target rests on."""
-        return ASSUMPTION
+        return OF_LABELS if self.calibrated_on_target else ASSUMPTION
+
+    @property
+    def calibrated_by(self) -> str:
+        """Which rows have calibrated, in words."""
+        return "target rows with an outcome" if self.calibrated_on_target else "rows"
 
     @property
     def table(self) -> Table:
@@ -125,7 +131,7 @@ class _Result(Answer):
     def _below(self) -> list[str]:
         lines = [
             f"Expected coverage on the target: {self.expected_coverage}",
-            f"Calibration: {self.n_calibration} rows, effective calibration size "
+            f"Calibration: {self.n_calibration} {self.calibrated_by}, effective calibration size "
             f"{self.effective_sample_size:.0f}",
         ]
         return lines + self.expected_coverage.group_lines()

@@ -384,12 +384,14 @@ def intervals_of(answer: Intervals | Sets) -> Promise:
         sizes = (_interval_sizes(answer),)
     expected = answer.expected_coverage
     by_group = (_groups(expected),) if expected.groups else ()
+    carried = ", and the share that is covered is carried to the target"
+    if answer.calibrated_on_target:
+        carried = ""  # it is the target's
     return Promise(
         _headline(answer.coverage, what, expected),
         f"So many of the {what} hold the outcome, on average over the target.",
         f"By covshift.conformal, for {len(answer):,} rows. To estimate the coverage, every "
-        "calibration row is a new row to all others, and the share that is covered is carried to "
-        "the target.",
+        f"calibration row is a new row to all others{carried}.",
         f"Prediction {what}",
         (_coverage(answer.coverage, expected), _calibration(answer), *useful),
         (*by_group, *sizes),
@@ -417,7 +419,8 @@ def _coverage(coverage: float, expected: ExpectedCoverage) -> Fact:
 
 def _calibration(answer: Intervals | Sets) -> Fact:
     size = f"{answer.effective_sample_size:,.0f}"
-    return Fact("Effective calibration rows", size, f"of {answer.n_calibration:,}")
+    rows = f"{answer.n_calibration:,} {answer.calibrated_by}"
+    return Fact("Effective calibration rows", size, f"of {rows}")
 
 
 def _widths(intervals: Intervals) -> tuple[Fact, ...]:
