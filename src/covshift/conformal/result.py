@@ -153,6 +153,8 @@ class Intervals(_Result):
         The width is that of the finite intervals.
     effective_sample_size, n_calibration
         Kish's number of calibration rows, and their number.
+    calibrated_on_target : bool
+        Whether these are target rows with an outcome (``y_target``), and not those of the sample.
     expected_coverage : ExpectedCoverage
     notes : tuple of Note
     """
@@ -226,8 +228,8 @@ class Sets(_Result):
     classes : (K,) array
     labels : list of arrays
         The classes of each set.
-    prediction, coverage, effective_sample_size, n_calibration, expected_coverage, notes
-        As of `Intervals`.
+    prediction, coverage, effective_sample_size, n_calibration, calibrated_on_target,
+    expected_coverage, notes : as of `Intervals`
     mean_size, share_whole, share_empty : float
         Classes in a set; sets of all classes, which say nothing; sets of none.
     """
