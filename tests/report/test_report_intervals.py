@@ -70,6 +70,16 @@ def test_the_report_shows_coverage_width_and_picture(intervals):
     assert f"finite widths {np.quantile(widths, 0.25):.4g}," in words
 
 
+def test_the_report_says_that_target_rows_have_calibrated(samples, intervals):
+    X, T, y = samples
+    known = np.where(np.arange(70) < 20, T[:, 0] + 1, np.nan)
+    model = ConformalRegressor(LinearRegression(), weighter=None, random_state=0)
+    words = built(model.fit(X, y, X_target=T, y_target=known).predict_interval(T))[1]
+    assert "Effective calibration rows 20 of 20 target rows with an outcome" in words
+    assert "carried to the target" not in words
+    assert "carried to the target" in built(intervals)[1]
+
+
 def test_groups_have_a_line_each_and_their_names_stay_text(intervals):
     groups = {HOSTILE[0]: (0.87, (0.8, 0.9)), "b": (0.912, (0.85, 0.95))}
     asked = ExpectedCoverage(0.9, 0.01, (0.88, 0.92), groups)
