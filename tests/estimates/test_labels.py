@@ -35,6 +35,11 @@ class Line(RegressorMixin, BaseEstimator):
         return np.asarray(X)[:, 0] + np.asarray(X)[:, 1] / 2
 
 
+class Nothing(Line):
+    def predict(self, X):
+        return np.zeros(len(X))
+
+
 def row(found, method):
     return found.same(found.headline, method)
 
@@ -208,3 +213,33 @@ def test_other_classes_and_margins_are_refused():
     margins = Margins({"a": {"mean": 0.3}}, size=100)
     with pytest.raises(InputError, match="X_target is margins"):
         estimate(pd.DataFrame({"a": X[:, 0]}), Y, margins, y_target=ALL)
+
+
+def test_rows_that_were_selected_by_columns_are_weighted_to_the_target():
+    rng, errors, held = np.random.default_rng(3), {True: [], False: []}, []
+    for _ in range(20):
+        X, T = rng.normal(size=(60, 1)), rng.normal(size=(400, 1))
+        y, there = X[:, 0] * 0, 2 * T[:, 0] + rng.normal(size=400)  # y given x has changed
+        asked = rng.uniform(size=400) < 0.3 / (1 + np.exp(-2 * T[:, 0]))
+        y_target = np.where(asked, there, np.nan)
+        for selected in (True, False):
+            labels = Labels(y_target, selected=selected)
+            found = row(estimate(X, y, T, y_target=labels, outcome_model=Nothing()), "both")
+            errors[selected].append(np.mean(found.interval))
+        low, high = found.interval
+        held.append(low <= 0 <= high)
+    assert abs(np.mean(errors[True])) < 0.3 * np.mean(errors[False])
+    assert np.mean(held) < 0.5  # taken for a random part
+
+
+def test_rows_that_are_unlike_the_rest_get_a_note():
+    y_target = np.where(T[:, 0] > np.quantile(T[:, 0], 0.6), ALL, np.nan)
+    found = estimate(X, Y, T, y_target=y_target, outcome_model=Line())
+    note = next(note for note in found.notes if note.kind == "selected labels")
+    assert "'x0'" in note.text
+    quiet = [Y_TARGET, Labels(y_target, probability=np.ones(M)), Labels(y_target, selected=True)]
+    for given in quiet:
+        found = estimate(X, Y, T, y_target=given, outcome_model=Line())
+        assert not [note for note in found.notes if note.kind == "selected labels"]
+    with pytest.raises(InputError, match="or selected=True"):
+        estimate(X, Y, T, y_target=Labels(ALL, probability=np.ones(M), selected=True))

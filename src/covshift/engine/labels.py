@@ -29,26 +29,32 @@ models once more.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import stdtrit
 from sklearn.utils import _safe_indexing
 
 from ..data import Samples
 from ..data.groups import Groups
-from ..exceptions import InputError
+from ..exceptions import InputError, WeightWarning
 from ..numerics.array import Flags, Real, Rows
 from ..numerics.crossfit import CrossFit, Features, deal, stacked
 from ..numerics.influence import Design, Influence
+from ..numerics.quiet import quiet
+from ..show.notes import Note
 from .intervals import Number
 from .outcome import predict
 from .problem import Problem
-from .weights import Weights
+from .weights import Weights, weigh
 
 _NAMED = "target rows with an outcome"
+_LEAST = 1e-12  # of a weight, in units of the mean
+_LEVEL = 0.01  # of the test whether these rows are a random part
 _TRUST = 8.0  # of exp(-z^2 / 8): settled by benchmarks/labels.py
 
 
@@ -65,6 +71,10 @@ class Labels:
         The outcome of every target row, missing where it is not known.
     probability : name or (M,) array, optional
         With which each row was chosen to get its outcome, up to a common factor.
+    selected : bool
+        Whether rows were selected by what their columns say, nobody knows how: then they are
+        weighted to the whole target, as the sample is, and given the columns they must be like
+        the rest.
 
     Examples
     --------
@@ -83,11 +93,15 @@ class Labels:
 
     y: Any
     probability: Any = None
+    selected: bool = False
 
     @classmethod
     def of(cls, given: Any) -> Labels | None:
         """Return what was given, or its outcomes as a random part."""
-        return given if given is None or isinstance(given, cls) else cls(given)
+        found = given if given is None or isinstance(given, cls) else cls(given)
+        if found is not None and found.selected and found.probability is not None:
+            raise InputError("Labels: pass probability, or selected=True where it is not known.")
+        return found
 
 
 def chances(given: Any, chosen: Flags) -> Real:
@@ -101,6 +115,42 @@ def chances(given: Any, chosen: Flags) -> Real:
             "chance with which the row was chosen."
         )
     return found
+
+
+def chances_by_columns(sample: Samples, rows: Rows, random_state: int) -> Real:
+    """Estimate the chances (L,) of target rows, by weights that carry them to all target rows."""
+    d = sample.share[rows] / sample.share[rows].mean()
+    there = Samples(
+        sample.T[rows],
+        sample.T,
+        sample.names,
+        d,
+        sample.share,
+        one_feature=sample.one_feature,
+        made=sample.made,
+    )
+    with quiet(WeightWarning):
+        final = weigh(there, None, max_weight=None, random_state=random_state).final
+    return np.asarray(d / np.maximum(final, _LEAST))
+
+
+def unlike_the_rest(sample: Samples, rows: Rows) -> Iterator[Note]:
+    """Say where rows that should be a random part of the target are not, by their means."""
+    rest = np.setdiff1d(np.arange(len(sample.T)), rows)
+    if len(rest) < len(rows) or len(rows) < 2:
+        return
+    here, there = sample.T[rows], sample.T[rest]
+    spread = np.sqrt(here.var(axis=0, ddof=1) / len(here) + there.var(axis=0) / len(there))
+    apart = np.abs(here.mean(axis=0) - there.mean(axis=0)) / np.where(spread > 0, spread, np.inf)
+    k = int(np.argmax(apart))
+    if apart[k] > stdtrit(len(rows) - 1, 1 - _LEVEL / 2 / len(apart)):
+        text = (
+            f"The {len(rows)} target rows with an outcome differ from the others in "
+            f"{sample.names[k]!r}, so they are hardly a random part. Pass Labels(y, "
+            "probability=...) if their chances are known, or Labels(y, selected=True) if these "
+            "columns say who was chosen. Where rows chose to answer themselves, nothing mends it."
+        )
+        yield Note("selected labels", text, "warning")
 
 
 @dataclass(frozen=True)

@@ -209,7 +209,7 @@ def estimate(
         covered = check_overlap(sample, known, restrict=restrict, random_state=random_state)
     known_there = None
     if labels is not None:
-        known_there = labelled_rows(sample, outcomes)
+        known_there = labelled_rows(sample, outcomes, selected=labels.selected)
     settings = Settings(
         method=method or "dr",
         weighter=weighter,

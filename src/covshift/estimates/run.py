@@ -14,7 +14,14 @@ from ..data import Samples
 from ..data.columns import Outcome, check_outcomes, row_list
 from ..data.row_weights import check_weight
 from ..engine.intervals import Number, interval_of
-from ..engine.labels import Known, LabelledProblem, chances, combined
+from ..engine.labels import (
+    Known,
+    LabelledProblem,
+    chances,
+    chances_by_columns,
+    combined,
+    unlike_the_rest,
+)
 from ..engine.methods import METHODS, Method
 from ..engine.overlap import Covered
 from ..engine.problem import Item, Problem, Size
@@ -177,7 +184,10 @@ class Run:
     ) -> Iterator[Estimate]:
         """Estimate the same from labelled target rows, and from both."""
         assert self.known is not None
-        there, rows, probability = self.known.of(outcome.name, problem.sample)
+        seed = self.settings.random_state
+        there, rows, probability = self.known.of(outcome.name, problem.sample, seed)
+        if self.known.probability is None and not self.known.selected:
+            self.notes += unlike_the_rest(problem.sample, rows)
         y = np.concatenate([there, outcome.y[used]])
         codes = np.unique(y, return_inverse=True)[1].reshape(-1).astype(np.float64)
         labelled = LabelledProblem.of(problem, rows, probability, codes)
@@ -319,13 +329,14 @@ class LabelledRows:
     """Outcomes of target rows, by their names; of all rows that were given."""
 
     outcomes: dict[str, Outcome]
-    probability: Real  # (M,)
+    probability: Real | None  # (M,); None: the rows are a random part
+    selected: bool = False  # by their columns
 
     def count(self, name: str) -> int:
         """Return how many rows have an outcome."""
         return int(self.outcomes[name].present.sum())
 
-    def of(self, name: str, sample: Samples) -> tuple[Any, Rows, Real]:
+    def of(self, name: str, sample: Samples, random_state: int) -> tuple[Any, Rows, Real]:
         """Return outcomes (L,), the target rows of the sample that have them, and probabilities."""
         here = np.arange(len(sample.T)) if sample.target_rows is None else sample.target_rows
         outcome = self.outcomes[name]
@@ -335,10 +346,15 @@ class LabelledRows:
                 f"y_target has {len(rows)} outcomes {name!r} of target rows that the answer is "
                 f"for; an interval needs at least {_LEAST_LABELS}. Leave it out, or add some."
             )
-        return outcome.y[here[rows]], rows, self.probability[here[rows]]
+        y, chance = outcome.y[here[rows]], np.ones(len(rows))
+        if self.selected:
+            chance = chances_by_columns(sample, rows, random_state)
+        elif self.probability is not None:
+            chance = self.probability[here[rows]]
+        return y, rows, chance
 
 
-def labelled_rows(sample: Samples, outcomes: list[Outcome]) -> LabelledRows:
+def labelled_rows(sample: Samples, outcomes: list[Outcome], *, selected: bool) -> LabelledRows:
     """Check outcomes of target rows, one for each outcome of the sample."""
     M = len(sample.T) if sample.target_rows is None else sample.n_given
     numbers = all(np.issubdtype(outcome.y.dtype, np.number) for outcome in outcomes)
@@ -356,10 +372,9 @@ def labelled_rows(sample: Samples, outcomes: list[Outcome]) -> LabelledRows:
                 "Spell categories alike in both."
             )
     chosen = np.any([outcome.present for outcome in there], axis=0)
-    probability = chances(sample.beside.get("label_probability"), chosen)
-    return LabelledRows(
-        {own.name: other for own, other in zip(outcomes, there, strict=True)}, probability
-    )
+    given = sample.beside.get("label_probability")
+    by_name = {own.name: other for own, other in zip(outcomes, there, strict=True)}
+    return LabelledRows(by_name, None if given is None else chances(given, chosen), selected)
 
 
 def about_assumption(z: float, count: int) -> Iterator[Note]:

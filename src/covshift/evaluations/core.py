@@ -219,9 +219,9 @@ def evaluate(
         for one, name, _ in models
     ]
     known = [reader.target_labels(y_target, scored) for scored, _ in judged]
-    chance = None
-    if known[0] is not None:
-        chance = chances(sample.beside.get("label_probability"), known[0].present)
+    chance, said = None, sample.beside.get("label_probability")
+    if known[0] is not None and said is not None:
+        chance = chances(said, known[0].present)
     given = sample.inputs
     numbered = Features(np.arange(len(sample.X)), np.arange(len(sample.T)))
     trained = _trained(trained_on, len(sample.X))
@@ -237,6 +237,7 @@ def evaluate(
         metrics=list(metrics) if isinstance(metrics, Iterator) else metrics,
         method=method or "dr",
         shown=method or ("dr" if labels is None else "both"),
+        selected=labels is not None and labels.selected,
         weighter=weighter,
         outcome_model=outcome_model,
         finite_population=sample.finite_population,

@@ -15,7 +15,7 @@ from ..data.columns import Outcome
 from ..data.row_weights import check_weight
 from ..diagnostics import Diagnosis
 from ..engine.intervals import Number
-from ..engine.labels import Known, combined
+from ..engine.labels import Known, chances_by_columns, combined, unlike_the_rest
 from ..engine.overlap import Covered
 from ..engine.problem import Size
 from ..engine.weights import Weights, weigh
@@ -78,6 +78,8 @@ class Run:
         found += notes.rows_that_judge(outcome, self.trained)
         method = self.settings.shown
         found += notes.without_number(table.where(method=method), self.covered.sample.groups)
+        if judged[0].few is not None and chance is None and not self.settings.selected:
+            found += unlike_the_rest(self.covered.sample, judged[0].few.rows)
         found += notes.undefined_labels(table.where(method="labels", group=None))
         found += notes.one_target_row(len(sample.T))
         final = np.zeros(len(outcome.y))
@@ -180,8 +182,13 @@ class Run:
         y = labels.y[kept][rows]
         if scored.classes:
             y = codes(y, scored.classes)
-        weight = self.covered.sample.share[rows]
-        return Labelled(rows, y, weight if chance is None else weight / chance[kept][rows])
+        sample = self.covered.sample
+        weight = sample.share[rows]
+        if self.settings.selected:
+            weight = weight / chances_by_columns(sample, rows, self.settings.random_state)
+        elif chance is not None:
+            weight = weight / chance[kept][rows]
+        return Labelled(rows, y, weight)
 
     def _differences(self, models: list[OneModel]) -> Iterator[Difference]:
         first = models[0]
@@ -396,6 +403,7 @@ class Settings:
     metrics: Any
     method: Method
     shown: Shown  # the same, or "both"
+    selected: bool  # whether target rows with a label were chosen by their columns
     weighter: Any
     outcome_model: Any
     finite_population: bool
