@@ -27,7 +27,7 @@ _COLUMNS = """
 --outcome, --label COL...  the outcome; rows without it are left out (repeatable)
 --by COL  groups, each of which gets its number too
 --target-outcome, --target-label COL...  outcomes of some target rows, empty elsewhere: they make
-  the interval (repeatable, in the order of --outcome)
+  the interval (repeatable, in the order of --outcome); or the file of covshift plan, filled in
 --target-probability COL  chance with which these rows were chosen (default: all alike)
 """
 _QUANTITY = """
@@ -174,6 +174,8 @@ def _of_target(args: argparse.Namespace) -> dict[str, Any]:
             "--target-probability belongs to outcomes of target rows: name them with "
             "--target-outcome."
         )
+    if len(there) == 1 and options.is_file_of_labels(there[0]):
+        return {}
     own = [("--target-outcome", name) for name in there]
     if args.target_probability is not None:
         own.append(("--target-probability", args.target_probability))
@@ -187,10 +189,11 @@ def _labels(samples: TwoFiles, args: argparse.Namespace, categories: bool) -> An
 
     if not args.target_outcome:
         return None
-    y, _ = read_outcomes(samples.target_beside, args.target_outcome, categories=categories)
-    columns = list(y.values())
-    chance = options.target_probability(samples, args)
-    return Labels(columns[0] if len(columns) == 1 else list(zip(*columns, strict=True)), chance)
+    found = [options.labels_of_target(samples, args, name) for name in args.target_outcome]
+    cells = {name: part for name, (part, _) in zip(args.outcome, found, strict=True)}
+    columns = list(read_outcomes(cells, args.outcome, categories=categories)[0].values())
+    y = columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
+    return Labels(y, found[0][1])
 
 
 def _read_margins(args: argparse.Namespace, what: str | None) -> Read:

@@ -31,7 +31,8 @@ _COLUMNS = """
 --by COL  groups, each of which gets its numbers too
 --batch COL  of the target, such as its months: each gets its numbers too; no feature
 --target-label, --target-outcome COL  labels of some target rows, empty elsewhere: they make the
-  intervals (those in the column of --label, where this is not named, only check the numbers)
+  intervals (those in the column of --label, where this is not named, only check the numbers); or
+  the file of covshift plan, filled in
 --target-probability COL  chance with which these rows were chosen (default: all alike)
 --trained-on COL  1 where the row trained the model: it does not judge
 """
@@ -119,7 +120,7 @@ def run(args: argparse.Namespace) -> int:
             )
             if name is not None
         ),
-        target_label=args.target_label,
+        target_label=None if options.is_file_of_labels(args.target_label) else args.target_label,
         label_gaps=True,
         by=args.by,
     )
@@ -248,7 +249,13 @@ def batch_labels(samples: TwoFiles, args: argparse.Namespace) -> Any:
 
 def target_labels(samples: TwoFiles, args: argparse.Namespace, notes: list[Note]) -> dict[str, Any]:
     """Labels of the target, where it has some."""
-    labels = samples.labels
+    from ..engine.labels import Labels
+    from ..files.labels import read_numbers
+
+    labels, named = samples.labels, getattr(args, "target_label", None)
+    if labels is not None and options.is_file_of_labels(named):
+        given, chances = options.labels_of_target(samples, args, str(named))
+        return {"y_target": Labels(_as_labels(given, labels.task), chances)}
     if labels is None or labels.y_target is None:
         return {}
     if len(labels.scored) < LEAST_LABELS:
@@ -261,11 +268,21 @@ def target_labels(samples: TwoFiles, args: argparse.Namespace, notes: list[Note]
     cells: list[Any] = [None] * len(samples.X_target)
     for row, label in zip(labels.scored.tolist(), labels.y_target.tolist(), strict=True):
         cells[row] = label
-    if getattr(args, "target_probability", None) is None:
+    chance = getattr(args, "target_probability", None)
+    if chance is None:
         return {"y_target": cells}
-    from ..engine.labels import Labels
+    chances = read_numbers(samples.target_beside[chance], chance, "--target-probability")
+    return {"y_target": Labels(cells, chances)}
 
-    return {"y_target": Labels(cells, options.target_probability(samples, args))}
+
+def _as_labels(cells: Any, task: str) -> list[Any]:
+    """Read cells as labels are read, None where there is none."""
+    from ..files.labels import read_numbers, spelled_alike
+
+    if task == "regression":
+        return read_numbers(cells, "outcome", "--target-outcome")
+    known = iter(spelled_alike([cell for cell in cells if cell is not None]))
+    return [None if cell is None else next(known) for cell in cells]
 
 
 # Files that ``covshift evaluate`` writes: the table of all methods, and the report.

@@ -370,14 +370,57 @@ def encoded_samples(samples: TwoFiles, y: Any, args: argparse.Namespace) -> Any:
     )
 
 
-def target_probability(samples: TwoFiles, args: argparse.Namespace) -> Any:
-    """Chances with which target rows were chosen to have a label, where a column is named."""
+def labels_of_target(samples: TwoFiles, args: argparse.Namespace, name: str) -> tuple[Any, Any]:
+    """Outcomes of target rows (M,) as text, None where unknown, and their chances or None.
+
+    ``name`` is a column of the target, or a file that ``covshift plan`` wrote.
+    """
     from ..files.labels import read_numbers
 
-    name = args.target_probability
-    if name is None:
-        return None
-    return read_numbers(samples.target_beside[name], name, "--target-probability")
+    if is_file_of_labels(name):
+        return _filled_in(samples, args, name)
+    cells, chance = samples.target_beside[name], args.target_probability
+    if chance is None:
+        return cells, None
+    return cells, read_numbers(samples.target_beside[chance], chance, "--target-probability")
+
+
+def is_file_of_labels(name: str | None) -> bool:
+    """Whether --target-outcome names a file, and no column."""
+    return name is not None and Path(name).suffix != "" and Path(name).is_file()
+
+
+def _filled_in(samples: TwoFiles, args: argparse.Namespace, path: str) -> tuple[Any, Any]:
+    """Read the rows of a plan, of which outcomes were filled in."""
+    import numpy as np
+
+    from ..files.labels import read_numbers
+    from ..files.table import read_table
+
+    outcome = args.outcome[0] if getattr(args, "outcome", None) else args.label
+    needed = ("row", outcome, "probability")
+    table = read_table(path, dict.fromkeys(needed, "category"), read_options_of(args))
+    absent = [name for name in needed if name not in table.columns]
+    if absent:
+        raise InputError(
+            f"{path} has no column {absent[0]!r}. A file for --target-outcome is one that covshift "
+            "plan wrote, with outcomes filled in; for a column of the target, name the column."
+        )
+    given = [read_numbers(table[name], name, "--target-outcome") for name in ("row", "probability")]
+    places: dict[int, list[int]] = {}
+    for k, row in enumerate(samples.target_rows.tolist()):
+        places.setdefault(row + 1, []).append(k)
+    cells = np.full(len(samples.X_target), None, dtype=object)
+    chances = np.ones(len(cells))
+    for row, cell, chance in zip(given[0], table[outcome], given[1], strict=True):
+        if row is None or chance is None or int(row) not in places:
+            raise InputError(
+                f"{path}: the row {row:g} is none of {args.target}, or has no probability. "
+                if row is not None
+                else f"{path}: a row has no number."
+            )
+        cells[places[int(row)]], chances[places[int(row)]] = cell, chance
+    return cells, chances.tolist()
 
 
 def refuse_target_weights(args: argparse.Namespace) -> None:
