@@ -804,3 +804,34 @@ def between(theta_L, theta_0, v_L, v_0, shared):
     v_D = v_L + v_0 - 2 * shared
     share = (v_L - shared) / v_D  # of the second, where both have the same mean
     return theta_L - share * (theta_L - theta_0) * math.exp(-((theta_L - theta_0) ** 2) / v_D / 8)
+
+
+def inclusion_probabilities(sizes, count):
+    """min(1, c sizes) that sum to the count, c by halving an interval."""
+    low, high = 0.0, count / min(size for size in sizes if size > 0)
+    for _ in range(200):
+        middle = (low + high) / 2
+        total = sum(min(1.0, middle * size) for size in sizes)
+        low, high = (middle, high) if total < count else (low, middle)
+    return [min(1.0, low * size) for size in sizes]
+
+
+def spread_of_influence(metric, mass, q, step=1e-6):
+    """Root of sum_c q_c (g_c - sum q g)^2 in each row, g by moving the mass of a row and class.
+
+    ``metric`` is a function of masses (n, K).
+    """
+    found = []
+    for i in range(len(mass)):
+        g = []
+        for c in range(len(mass[i])):
+            ends = []
+            for side in (step, -step):
+                moved = mass.copy()
+                moved[i, c] += side
+                ends.append(metric(moved))
+            g.append((ends[0] - ends[1]) / (2 * step))
+        mean = sum(chance * one for chance, one in zip(q[i], g, strict=True))
+        square = sum(chance * (one - mean) ** 2 for chance, one in zip(q[i], g, strict=True))
+        found.append(square**0.5)
+    return found

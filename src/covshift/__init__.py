@@ -54,7 +54,7 @@ if TYPE_CHECKING:
         Total,
         estimate,
     )
-    from .evaluations import Cost, Predictions, evaluate
+    from .evaluations import Cost, Predictions, evaluate, plan
     from .machine import VSVC, VSVR
     from .machine.reweighted import Reweighted
     from .margins import Margins
@@ -117,6 +117,7 @@ _HOME = {
     "estimate": "estimates",
     "evaluate": "evaluations",
     "load": "persistence",
+    "plan": "evaluations",
     "repeat_rows": "data.row_weights",
     "save": "persistence",
     "v_matrix": "corrections",
@@ -167,6 +168,7 @@ __all__ = [
     "objectives",
     "operators",
     "persistence",
+    "plan",
     "plot",
     "registry",
     "repeat_rows",

@@ -156,6 +156,8 @@ def assert_ends_in_words(argv, folder):
         placed += ["-o", str(folder / "demo")]
     if argv[0] == "fit":
         placed += ["-o", str(folder / "new.covshift"), "--force"]
+    if argv[0] == "plan":
+        placed += ["-o", str(folder / "to_label.csv"), "--force"]
     result = covshift(*placed)
     assert result.code in (0, 2, 3), (placed, result.err)
     assert result.code != 2 or result.err.strip()

@@ -4,6 +4,7 @@ from .core import evaluate
 from .curves import ROC, Curves, Reliability
 from .labelled import Change
 from .metrics import Cost
+from .plans import Plan, plan
 from .predictions import Predictions
 from .result import Difference, Evaluations, Performance
 
@@ -15,7 +16,9 @@ __all__ = [
     "Difference",
     "Evaluations",
     "Performance",
+    "Plan",
     "Predictions",
     "Reliability",
     "evaluate",
+    "plan",
 ]

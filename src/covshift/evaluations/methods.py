@@ -40,7 +40,7 @@ from ..numerics.array import Real, Rows
 from ..numerics.crossfit import CrossFit
 from ..numerics.influence import Influence
 from .masses import Masses, log_odds
-from .metrics import Metric, Needs, limits
+from .metrics import Metric, Needs, limits, title
 from .problem import ScoredProblem
 
 Method = Literal["dr", "weights", "model", "cbpe", "pape", "none"]
@@ -260,6 +260,15 @@ class Scored:
     def both(self) -> Real:
         """Scores of the training rows, then of the target rows: (N + M, K)."""
         return np.vstack([self.train, self.target])
+
+    def losses(self, function: Any) -> Real:
+        """Losses (N + M, K) of the rows of both samples, if each class were theirs."""
+        both, K = self.both, len(self.classes)
+        said = both[:, self.positive] if K == 2 else both
+        numbers = [float(c == self.positive) if K == 2 else float(c) for c in range(K)]
+        name = title(function)
+        parts = [losses_of(function, np.full(len(both), c), said, name) for c in numbers]
+        return np.column_stack(parts)
 
     def columns(self) -> tuple[Real, Real]:
         """Columns that an outcome model sees beside the features: (N, c), (M, c).
