@@ -20,6 +20,7 @@ from covshift import (
     Ratio,
     Target,
     estimate,
+    evaluate,
     plan,
 )
 from covshift.engine.problem import Problem
@@ -176,6 +177,27 @@ def test_the_labels_give_an_interval_of_the_planned_width():
     low, high = answer.interval
     assert (high - low) / 2 == pytest.approx(found.half_width, rel=0.25)
     assert answer.n_labels == 80
+
+
+def test_labels_of_a_plan_give_evaluate_a_narrower_interval():
+    """All that is unknown lies between -0.4 and 0.4, and nearly all labels go there."""
+    rng = np.random.default_rng(1)
+    X, T = rng.normal(size=(400, 1)), rng.normal(size=(900, 1))
+    here, there = (
+        np.where(np.abs(rows[:, 0]) < 0.4, rng.integers(0, 2, len(rows)), rows[:, 0] > 0)
+        for rows in (X, T)
+    )
+    scores = Predictions(X[:, 0], T[:, 0], threshold=0.0)
+    sizes = np.where(np.abs(T[:, 0]) < 0.4, 1.0, 0.2)
+    errors = {}
+    for name, chances in (("plan", sizes), ("random", np.ones(900))):
+        pi = plans.probabilities(chances, 60)
+        y, rows = np.full(900, np.nan), plans.systematic(pi, rng)
+        y[rows] = there[rows]
+        whole, given = Target(T, finite_population=True), Labels(y, probability=pi)
+        found = evaluate(scores, X, here, whole, y_target=given, metrics="accuracy")
+        errors[name] = found["accuracy"].standard_error
+    assert errors["plan"] < 0.85 * errors["random"]
 
 
 def test_labels_may_be_words_and_some_may_be_missing():

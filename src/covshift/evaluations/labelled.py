@@ -10,7 +10,8 @@ which is right whatever p(y | x) is in the sample. The power lambda of a metric 
 g by the masses is the slope of sum_c y_c g_c on sum_c q_c g_c among the labelled rows, g taken at
 the masses t q, within 0 and 1. Metrics of numbers: the same for the losses. Labels alone: lambda =
 0. A few labels rarely show the long tail of losses: their spread counts as at least that of the
-sample, weighted. How this number and the corrected one are combined: `engine.labels`.
+sample, weighted (where chances were unequal, shared among the rows as the models say). How this
+number and the corrected one are combined: `engine.labels`.
 
 The test. The residuals y - q of labelled rows, times a few functions z of the row (one, the
 prediction, the score), must have the same mean on both sides if p(y | x) is the same:
@@ -48,6 +49,9 @@ from .methods import Classified, Scored, residual_parts
 from .metrics import Metric, limits, range_of
 from .numbers import Regressed, of_means
 from .problem import ScoredProblem
+
+_UNEQUAL = 1e-9  # of the largest weight
+Squares = tuple[Real, Real]  # (N, k), (L, k): expected by models, up to a factor
 
 
 @dataclass(frozen=True)
@@ -112,14 +116,19 @@ class Labelled:
     ) -> Influence:
         """Compute a metric of classes from the masses above."""
         share, rows = judge.problem.sample.share, self.rows
-        q, Y = power * judge.predicted("model").target, self._shares(judge)
+        chances, Y = judge.predicted("model").target, self._shares(judge)
+        q = power * chances
         u = self.weight / self.weight.sum()
         mass = share[:, None] * q
         mass[rows] += u[:, None] * (Y - q[rows])
         value, here, g = _slope(judge, metric, group, mass)
         _, train = mean_influence(np.sum((Y - q[rows]) * g[rows], axis=1, keepdims=True), u)
         rest = np.sum((judge.Y - power * judge.predicted("model").train) * here, axis=1)
-        train = self._spread(train, rest[:, None], judge.problem)
+        of = (
+            _squares(judge.predicted("model").train, here, 1 - power),
+            _squares(chances, g, 1 - power)[rows],
+        )
+        train = self._spread(train, rest[:, None], judge.problem, of)
         h = np.sum(q * g, axis=1, keepdims=True)
         found = Influence(np.array([value]), train, share[:, None] * (h - share @ h))
         return found.known_target() if judge.problem.finite_population else found
@@ -137,7 +146,8 @@ class Labelled:
             power = slopes(values, q[rows], self.weight * inside[rows, 0])
         value, train = mean_influence(values - power * q[rows], self.weight)
         rest = (sample - power * h.train) * judge.inside(group, target=False)[:, None]
-        train, q = self._spread(train, rest, judge.problem), power * q
+        of = (h.train * judge.inside(group, target=False)[:, None]) ** 2, q[rows] ** 2
+        train, q = self._spread(train, rest, judge.problem, of), power * q  # loss of any scale
         top = Influence(share @ q + value, train, share[:, None] * (q - share @ q))
         bottom = Influence(
             share @ inside, np.zeros((len(rows), 1)), share[:, None] * (inside - share @ inside)
@@ -155,10 +165,20 @@ class Labelled:
         values, predicted = (np.sum(part * g, axis=1, keepdims=True) for part in parts)
         return float(slopes(values, predicted, self.weight)[0])
 
-    def _spread(self, train: Real, rest: Real, problem: ScoredProblem) -> Real:
-        """Influence (L, k) of labels, of at least the spread that the sample's ``rest`` has."""
+    def _spread(self, train: Real, rest: Real, problem: ScoredProblem, of: Squares) -> Real:
+        """Influence (L, k) of labels, of at least the spread that the sample's ``rest`` has.
+
+        Of rows that were drawn with unequal chances, as those of a plan are where the spread is,
+        models say how it is shared among them: squares ``of`` the sample's rows and of these.
+        """
         u, w = self.weight / self.weight.sum(), problem.weights.final / problem.weights.final.sum()
-        seen, expected = np.sum(train**2, axis=0), u @ u * (w @ (rest - w @ rest) ** 2)
+        seen, expected = np.sum(train**2, axis=0), w @ (rest - w @ rest) ** 2
+        if np.ptp(u) <= _UNEQUAL * u.max():
+            expected = expected * (u @ u)
+        else:
+            here, there = of
+            level = w @ here
+            expected = expected * (u**2 @ there) / np.where(level > 0, level, np.inf)
         factor = np.sqrt(np.maximum(1.0, expected / np.where(seen > 0, seen, np.inf)))
         return np.asarray(train * np.where(np.isfinite(factor), factor, 1.0))
 
@@ -237,6 +257,13 @@ def _slope(
     found = metric.of(Masses(whole, known.scores, known.chosen))
     g = found.gradient * inside
     return found.value, g[:N], g[N:]
+
+
+def _squares(q: Real, g: Real, left: float) -> Real:
+    """Expected squares (n, 1) of what is ``left`` of g (n, K), by the chances q of the classes."""
+    h = np.sum(q * g, axis=1, keepdims=True)
+    inside = np.sum(q * (g - h) ** 2, axis=1, keepdims=True)
+    return np.asarray(inside + (left * (h - h.mean())) ** 2)
 
 
 def _products(values: Real, parts: Real) -> Real:
