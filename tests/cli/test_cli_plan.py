@@ -124,3 +124,31 @@ def test_what_cannot_be_planned_is_refused_in_options(files, options, told):
 def test_the_target_is_a_file(files):
     done = covshift("plan", "train.csv", "-", "--outcome", "y", stdin=b"age\n1\n")
     assert (done.code, "name a file" in done.err) == (2, True)
+
+
+@pytest.mark.parametrize("command", ["estimate", "evaluate"])
+def test_a_plan_that_was_filled_in_is_taken_back(files, command):
+    write(files / "train.csv", scored(TRAIN, np.linspace(0.1, 0.9, N)))
+    write(files / "target.csv", scored(TARGET, np.linspace(0.9, 0.1, M)))
+    said = ["--score", "p"] if command == "evaluate" else ["--drop", "p"]
+    assert call("--count", "20", *said).code == 0
+    with open("to_label.csv", newline="", encoding="utf-8") as file:
+        head, *lines = csv.reader(file)
+    for k, line in enumerate(lines):
+        line[head.index("y")] = str(k % 2)
+    write(files / "to_label.csv", [head, *lines])
+    label = "--outcome" if command == "estimate" else "--label"
+    asked = [command, "train.csv", "target.csv", label, "y", *said]
+    found = covshift(*asked, "--target-outcome", "to_label.csv", "--json")
+    assert found.code == 0, found.err
+    data = json.loads(found.out)
+    assert (data["method"], data["n_labels"]) == ("both", 20)
+    write(files / "other.csv", [["line", *head[1:]], *lines])
+    refused = covshift(*asked, "--target-outcome", "other.csv")
+    assert refused.code == 2
+    assert "no column 'row'" in refused.err
+    lines[0][0] = "999"
+    write(files / "other.csv", [head, *lines])
+    assert (
+        "the row 999 is none of target.csv" in covshift(*asked, "--target-outcome", "other.csv").err
+    )

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from covshift import Labels, Margins, Quantile, estimate
 from covshift.engine.intervals import Number
 from covshift.engine.labels import Known, combined, slopes
-from covshift.exceptions import InputError
+from covshift.exceptions import InputError, NoOverlapError
 from covshift.numerics.influence import Influence
 
 N, M, L = 80, 60, 25
@@ -243,3 +243,17 @@ def test_rows_that_are_unlike_the_rest_get_a_note():
         assert not [note for note in found.notes if note.kind == "selected labels"]
     with pytest.raises(InputError, match="or selected=True"):
         estimate(X, Y, T, y_target=Labels(ALL, probability=np.ones(M), selected=True))
+
+
+@pytest.mark.parametrize("far", [0.0, 9.0])
+def test_labels_answer_for_what_the_sample_does_not_cover(far):
+    there = T.copy()
+    there[T[:, 0] > 0.3, 1] += 9
+    there[:, 0] += far
+    with pytest.raises(NoOverlapError):
+        estimate(X, Y, there)
+    found = estimate(X, Y, there, y_target=Y_TARGET, outcome_model=Line())
+    low, high = row(found, "both").interval
+    assert row(found, "both").value == pytest.approx((low + high) / 2)  # nothing of the correction
+    assert low <= ALL.mean() <= high
+    assert [note for note in found.notes if note.kind == "uncovered target"]

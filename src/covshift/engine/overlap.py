@@ -31,6 +31,7 @@ class Covered:
     diagnosis: Diagnosis | MarginsDiagnosis | None
     share: float  # of the target that the answer is for
     notes: tuple[Note, ...] = ()
+    trusted: bool = True  # whether the sample shows the whole of it
 
 
 def check_overlap(
@@ -39,8 +40,11 @@ def check_overlap(
     *,
     restrict: str | None,
     random_state: int,
+    labelled: bool = False,
 ) -> Covered:
     """Refuse samples that do not overlap, or keep the covered part of the target.
+
+    Where target rows are ``labelled``, these answer for what the sample does not cover.
 
     Only training rows ``known`` to have an outcome can cover anything.
 
@@ -53,10 +57,15 @@ def check_overlap(
     whole_sample, sample = sample, sample.take(known)
     kept = np.ones(len(sample.T), dtype=bool)
     parts: list[Uncovered] = []
+    notes: list[Note] = []
+    trusted = True
     if restrict is None:
         gaps = [part for part in significant_parts(_both(sample)) if part.excess >= NO_OVERLAP]
-        if gaps:
+        if gaps and not labelled:
             raise _refusal(gaps, sample)
+        if gaps:
+            notes.append(_answered(in_words(_distinct(gaps, sample.T), sample)))
+            trusted = False
     else:
         place, parts = set_aside(_both(sample))
         kept = place < 0
@@ -70,7 +79,11 @@ def check_overlap(
     if diagnosis is None or len(parts):
         diagnosis = _diagnosed(left, random_state)
     near = np.ones(len(left.T), dtype=bool)
-    if diagnosis.verdict == "no overlap":
+    if diagnosis.verdict == "no overlap" and labelled and restrict is None:
+        if trusted:
+            notes.append(_answered(diagnosis.reason.removesuffix(".")))
+        trusted = False
+    elif diagnosis.verdict == "no overlap":
         if restrict is None:
             raise NoOverlapError(f"{diagnosis.reason} {_NOTHING}", _restricted("alone"), _LEAVE_OUT)
         near = _near(left, random_state)
@@ -85,7 +98,6 @@ def check_overlap(
             )
     whole = bool(kept.all() and near.all())  # shares may sum to a little less than one
     share = 1.0 if whole else float(sample.share[kept][near].sum())
-    notes = []
     if not whole:
         text = f"The answer is for {share:.1%} of the target. Left out, for lack of training rows: "
         reasons = f"{in_words(_distinct(parts, sample.T), sample)}." if parts else ""
@@ -95,7 +107,7 @@ def check_overlap(
     notes += whole_sample.notes
     covered = np.flatnonzero(kept)[near]
     left = whole_sample if whole else whole_sample.take_target(covered)
-    return Covered(left, diagnosis, share, tuple(notes))
+    return Covered(left, diagnosis, share, tuple(notes), trusted)
 
 
 _NOTHING = "The sample has no information about this part of the population."
@@ -105,6 +117,14 @@ _LEAVE_OUT = (
 )
 _BRACES = str.maketrans({"{": "{{", "}": "}}"})  # what `format` leaves as it is
 _SPLIT = 0.5  # of the target outside in one column: samples of other years or places
+
+
+def _answered(where: str) -> Note:
+    text = (
+        f"{where}. The sample shows nothing there: the number rests on the outcomes of target "
+        "rows, not on the correction."
+    )
+    return Note("uncovered target", text, "warning")
 
 
 def _both(sample: Samples) -> Samples:

@@ -206,13 +206,19 @@ def estimate(
     if margins is not None:
         covered = covered_by_margins(sample, known)
     else:
-        covered = check_overlap(sample, known, restrict=restrict, random_state=random_state)
+        covered = check_overlap(
+            sample,
+            known,
+            restrict=restrict,
+            random_state=random_state,
+            labelled=labels is not None and method is None,
+        )
     known_there = None
     if labels is not None:
         known_there = labelled_rows(sample, outcomes, selected=labels.selected)
     settings = Settings(
         method=method or "dr",
-        weighter=weighter,
+        weighter=weighter if covered.trusted else np.ones(len(sample.X)),
         outcome_model=outcome_model,
         finite_population=sample.finite_population or exact,
         max_weight=max_weight,

@@ -201,7 +201,9 @@ class Run:
                 one = replace(item, numbers=dict.fromkeys(METHODS, nothing), size=_NO_ROWS)
                 without.append(str(item.group))
             there, here = (Known(part.numbers["dr"], part.influence) for part in (one, item))
-            both, z = combined(there, here, rows)
+            both, z = (
+                combined(there, here, rows) if self.covered.trusted else (there.number, np.nan)
+            )
             apart.append(z)
             for method, number in (("labels", one.numbers["none"]), ("both", both)):
                 yield _line(outcome.name, item, method, number, one.size.rows, one.size.plain)

@@ -232,13 +232,14 @@ def evaluate(
         used,
         restrict=restrict,
         random_state=random_state,
+        labelled=labels is not None and method is None,
     )
     settings = Settings(
         metrics=list(metrics) if isinstance(metrics, Iterator) else metrics,
         method=method or "dr",
         shown=method or ("dr" if labels is None else "both"),
         selected=labels is not None and labels.selected,
-        weighter=weighter,
+        weighter=weighter if covered.trusted else np.ones(len(sample.X)),
         outcome_model=outcome_model,
         finite_population=sample.finite_population,
         max_weight=max_weight,

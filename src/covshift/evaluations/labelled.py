@@ -71,6 +71,7 @@ class Labelled:
     rows: Rows  # (L,): of the target
     y: Any  # (L,): numbers of the classes, or numbers
     weight: Real  # (L,): shares of the target, over the chances to be labelled
+    trusted: bool = True  # whether the sample shows the whole target: else labels alone answer
 
     def size(self, inside: Real) -> Size:
         """Labelled rows of a part of the target (M,)."""

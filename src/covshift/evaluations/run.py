@@ -30,7 +30,7 @@ from . import masses as on
 from . import notes
 from .curves import Curves, bins_of, curves_of, number_within
 from .labelled import Change, Labelled
-from .methods import NUMBER_METHODS, Classified, Method, Scored, Shown, engine_method, losses_of
+from .methods import NUMBER_METHODS, Classified, Method, Scored, Shown, engine_method
 from .metrics import Bins, Metric, class_metrics, number_metrics, title
 from .numbers import Regressed
 from .problem import Learned, ScoredProblem
@@ -188,7 +188,7 @@ class Run:
             weight = weight / chances_by_columns(sample, rows, self.settings.random_state)
         elif chance is not None:
             weight = weight / chance[kept][rows]
-        return Labelled(rows, y, weight)
+        return Labelled(rows, y, weight, self.covered.trusted)
 
     def _differences(self, models: list[OneModel]) -> Iterator[Difference]:
         first = models[0]
@@ -282,20 +282,9 @@ class OneModel:
             scored.classes,
             scored.positive,
             scored.given,
-            self._losses,
+            scored.losses,
             bins,
         )
-
-    def _losses(self, function: Any) -> Real:
-        """Losses (n, K) of the rows of both samples, if each class were theirs."""
-        scored, both = self.scored, self.scored.both
-        said = both[:, scored.positive] if len(scored.classes) == 2 else both
-        numbers = [float(c) for c in range(len(scored.classes))]
-        if len(numbers) == 2:
-            numbers = [float(c == scored.positive) for c in range(2)]
-        name = title(function)
-        parts = [losses_of(function, np.full(len(both), c), said, name) for c in numbers]
-        return np.column_stack(parts)
 
     def _numbers(self, judge: Regressed) -> None:
         method = self.settings.method
@@ -348,7 +337,9 @@ class OneModel:
         """Add the lines of labels alone, and of labels with the correction."""
         assert self.few is not None
         alone, powered, size = labelled
-        both, _ = combined(powered, corrected, self.few.rows)
+        both = powered.number
+        if self.few.trusted:
+            both, _ = combined(powered, corrected, self.few.rows)
         found: dict[Shown, Number] = {"labels": alone, "both": both}
         self.rows += _lines(size, self.scored.name, metric, where[1], found)
         if self.settings.shown == "both" and powered.influence is not None:
