@@ -125,7 +125,7 @@ class LearnerEntry(Entry):
     regressor: str
     classifier_options: Mapping[str, Any] = field(default_factory=dict)
     regressor_options: Mapping[str, Any] = field(default_factory=dict)
-    default: str  # the method of ``covshift fit`` unless told otherwise
+    default: str | None  # the method of ``covshift fit`` unless told otherwise; None: its choice
     max_rows: int = 2_000  # of either sample that a comparison uses unless told otherwise
     compares: frozenset[str] | None = None  # corrections that a comparison tries; None: all
     tuned: str | None = None  # parameter that "cv" chooses once, on all rows, in a comparison
@@ -388,7 +388,7 @@ register(
         can=_words("V, sample weights, many outputs, blocks, device, model files"),
         classifier="covshift.machine:VSVC",
         regressor="covshift.machine:VSVR",
-        default=NONE,
+        default=None,
         max_rows=1_000,
         tuned="reg",
         shared="kernel",

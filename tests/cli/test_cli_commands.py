@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from command import covshift, rows, write
 
+from covshift import load
 from covshift.cli import console, main
 from covshift.comparison import Comparison
 from covshift.data import Samples
@@ -265,6 +266,33 @@ def test_fit_can_take_what_compare_recommends(files):
     chosen = json.loads(covshift("compare", *pair(files), "--learner", "linear", "--json").out)
     assert result.code == 0
     assert json.loads(result.out)["method"] == chosen["recommended"]
+
+
+@pytest.mark.parametrize("target", ["target.csv", "margins.json"])
+def test_the_kernel_machine_chooses_its_correction_and_says_why(tmp_path, target):
+    table = rows(80)
+    curved = ([*row[:3], f"{np.sin(5 * float(row[0])) + float(row[1]):.3f}"] for row in table[1:])
+    train = write(tmp_path / "train.csv", [table[0], *curved])
+    rows_file = write(tmp_path / "target.csv", rows(200, 0.4, seed=1, label=False))
+    covshift("margins", rows_file, "-o", tmp_path / "margins.json")
+    out = tmp_path / "m.covshift"
+    asked = "fit", train, tmp_path / target, "--label", "y", "-o", out
+    found = covshift(*asked)
+    assert found.code == 0, found.err
+    model = load(out)
+    assert model.estimator.correction is None
+    assert f"(method: {model.estimator.selection_report_['chosen']})" in found.out
+    assert f"\nWhy:    {model.estimator.correction_reason_}\n" in found.out
+    assert "covshift compare tries more corrections" in found.err
+    facts = json.loads(covshift(*asked, "--force", "--json").out)
+    assert facts["method"] == model.method == model.estimator.selection_report_["chosen"]
+    assert facts["correction_reason"] == model.estimator.correction_reason_
+    assert load(out).about["correction_reason"] == facts["correction_reason"]
+    again = covshift("predict", out, rows_file, "--interval", "90", "-o", tmp_path / "p.csv")
+    assert "--learner vsvm --calibrate 0.5" in again.err  # and no method, which it chooses
+    asked_for = covshift(*asked, "--force", "--method", "none")
+    assert "Why:" not in asked_for.out
+    assert "compare" not in asked_for.err
 
 
 def test_boosted_trees_are_fitted_saved_and_used(files):

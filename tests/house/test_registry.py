@@ -20,7 +20,7 @@ from sklearn.utils.validation import has_fit_parameter
 import covshift
 from covshift import Kernel
 from covshift.cli.parser import build_parser
-from covshift.comparison.methods import check_method, fit_method, methods_for
+from covshift.comparison.methods import check_method, fit_method, methods_for, resolve
 from covshift.corrections import CORRECTIONS, Correction, Importance, as_correction
 from covshift.corrections.auto import candidates
 from covshift.diagnostics.verdict import METHODS, row_limit
@@ -182,7 +182,7 @@ def test_what_a_learner_needs_and_can_is_true(name):
         assert ("sample weights" in entry.can) == has_fit_parameter(model, "sample_weight")
         assert ("blocks" in entry.can) == hasattr(model, "partial_fit")
         assert entry.tuned is None or model.get_params()[entry.tuned] == "cv"
-    check_method(name, entry.default)
+    assert entry.default is None or resolve(name, entry.default) == (entry, entry.default)
     two = np.column_stack([NUMBER, -NUMBER])
     model = entry.make("regression")
     if "many outputs" in entry.can:
@@ -201,6 +201,8 @@ def test_a_learner_is_fitted_by_its_name_and_saved_if_it_says_so(name, task, tmp
         warnings.simplefilter("ignore")
         model = fit_method(name, TABLE[name].default, task, X, y, T)
     assert type(model) in LEARNERS[name]
+    if TABLE[name].default is None:
+        assert model.selection_report_["chosen"] in candidates(np.ones(30))
     if FILES not in TABLE[name].can:
         with pytest.raises(InputError, match="cannot be saved"):
             covshift.save(model, tmp_path / "m.covshift")
@@ -276,7 +278,8 @@ def test_the_command_line_lists_the_methods_of_the_table():
     assert ", ".join(WEIGHTERS) in methods
     assert ", ".join(CORRECTIONS) in methods
     for entry in learners():
-        assert (f"{entry.default} for {entry.name}" in methods) == (FILES in entry.can)
+        default = "a choice by held-out rows" if entry.default is None else entry.default
+        assert (f"{default} for {entry.name}" in methods) == (FILES in entry.can)
     weights = options_of("weigh")["method"]
     assert all(name in weights.help for name in WEIGHTERS)
     assert weights.default is None  # what `estimate` uses

@@ -43,7 +43,8 @@ def add(commands: Any) -> None:
         return ", ".join(entry.name for entry in entries)
 
     saved = [entry for entry in learners() if FILES in entry.can]
-    defaults = ", ".join(f"{entry.default} for {entry.name}" for entry in saved)
+    own = "a choice by held-out rows"
+    defaults = ", ".join(f"{entry.default or own} for {entry.name}" for entry in saved)
     table = _OPTIONS % (names(weighters()), names(corrections()), AUTO, defaults)
     options.add_options(parser, table, calibrate={"type": _share}, unit={"default": ""})
     compare.add_comparison(parser)
@@ -86,6 +87,7 @@ def run(args: argparse.Namespace) -> int:
         trains, calibrates = parts
         held, samples = samples.take(calibrates), samples.take(trains)
         margins = None if margins is None else margins.take(trains)
+    method: str | None
     if args.method == AUTO:
         found = compare.comparison_of(samples, args, None if margins is None else margins.read())
         console.note(found.recommendation)
@@ -102,12 +104,8 @@ def run(args: argparse.Namespace) -> int:
     else:
         console.emit(_summary(facts, args.output, summary(model.estimator)), None)
     if args.method is None:
-        first = "no correction was used; " if method == NONE else ""
-        which = "a" if method == NONE else "this"
-        console.note(
-            f"{first}covshift compare shows whether {which} correction helps; --method auto uses "
-            "what it recommends."
-        )
+        what = "tries more corrections" if method is None else "shows whether this correction helps"
+        console.note(f"covshift compare {what}; --method auto uses what it recommends.")
     return options.exit_code(verdict, args)
 
 
@@ -130,13 +128,14 @@ def _verdict_beside(margins: MarginSamples) -> str:
 def fit_model(
     samples: TwoFiles,
     args: argparse.Namespace,
-    method: str,
+    method: str | None,
     verdict: str,
     margins: MarginSamples | None = None,
     held: TwoFiles | None = None,
 ) -> Model:
     """Fit a method on the samples, standardised by the training rows.
 
+    Without a method the learner chooses, and the model has the name and the reason of its choice.
     With ``margins`` these are the target, and the target rows of the samples are not looked at.
     Rows that were ``held`` out calibrate the model.
     """
@@ -148,13 +147,15 @@ def fit_model(
 
     import covshift
 
-    from ..comparison.methods import fit_method, resolve
+    from ..comparison.methods import fit_method, learner_entry, resolve
     from ..encoding import scaled
     from ..files.reading import reading_of
     from ..persistence.files import Model
     from ..weights import WEIGHTERS
 
-    learner, method = resolve(args.learner, method)
+    learner = learner_entry(args.learner)
+    if method is not None:
+        learner, method = resolve(args.learner, method)
     labels = samples.labels
     if labels is None:
         raise InputError("Fitting needs the outcome: name its column with --label.")
@@ -170,7 +171,7 @@ def fit_model(
         from ..margins.target_rows import encoded
 
         target = encoded(margins.margins, margins.columns, scaler.mean_, scaler.scale_)
-        if method in WEIGHTERS:
+        if method is not None and method in WEIGHTERS:
             weights = margins.weighed(method, args.seed)
     # Notes have told, in the file's own words.
     with quiet(MarginsWarning, when=margins is not None):
@@ -186,6 +187,10 @@ def fit_model(
             target_weight=samples.target_weight if margins is None else None,
             random_state=args.seed,
         )
+        chosen = {}
+        if method is None:
+            method = estimator.selection_report_["chosen"]
+            chosen = {"correction_reason": estimator.correction_reason_}
         if held is not None:
             rows = scaled(scaler, held.X)
             estimator = calibrated(estimator, X, rows, samples, held, target, args)
@@ -199,6 +204,7 @@ def fit_model(
         "id": samples.id_name,
         "seed": args.seed,
         "verdict": verdict,
+        **chosen,
     }
     if labels.task == "regression":
         about["positive"] = bool((labels.y.astype(float) > 0).all())
@@ -240,11 +246,13 @@ def _summary(facts: dict[str, Any], path: str, calibration: str) -> str:
     classes = ", ".join(map(printable, facts["classes"]))
     what = f"classes {classes}" if classes else "a number"
     unit = f" in {printable(facts['unit'])}" if facts["unit"] else ""
+    reason = facts.get("correction_reason")
     ask = "" if not calibration else " --set 90" if classes else " --interval 90"
     return (
         f"Fitted {facts['learner']} (method: {facts['method']}) on {facts['n_train']} rows for "
         f"{'margins' if facts['n_target'] is None else str(facts['n_target']) + ' target rows'}.\n"
-        f"Shift:  {facts['verdict']}\n"
+        + (f"Why:    {reason}\n" if reason else "")
+        + f"Shift:  {facts['verdict']}\n"
         f"Label:  {printable(facts['label'])} ({what}{unit})\n"
         f"Needs:  {shown}\n"
         f"{calibration}"

@@ -278,7 +278,9 @@ def check_model(asked: CoverageOptions, model: Model, args: argparse.Namespace) 
             f"{asked.percent:g}."
         )
     if not model.calibrated and args.calibration is None:
-        learner = ["--learner", model.learner, "--method", model.method]
+        learner = ["--learner", model.learner]
+        if "correction_reason" not in model.about:  # else the learner chose the method
+            learner += ["--method", model.method]
         fit = ["covshift", "fit", "TRAIN", "TARGET", "--label", model.label, *learner]
         fit += ["--calibrate", "0.5", "-o", "MODEL"]
         again = ["covshift", *args.argv, "--calibration", "FILE"]

@@ -186,7 +186,7 @@ def fit_weights(
 
 def fit_method(
     learner: str,
-    method: str,
+    method: str | None,
     task: str,
     X: Real,
     y: Any,
@@ -203,7 +203,8 @@ def fit_method(
     Parameters
     ----------
     learner, method : str
-        As in `LEARNERS` and `methods_for`.
+        As in `LEARNERS` and `methods_for`; without a method the learner does what it does by
+        default: a V-SVM compares corrections.
     task : {"classification", "regression"}
     X, y, X_target : training rows, their outcomes, target rows or margins of these columns
     weights : (N,) array, optional
@@ -219,7 +220,9 @@ def fit_method(
     -------
     fitted scikit-learn estimator
     """
-    entry, method = resolve(learner, method)
+    entry = learner_entry(learner)
+    if method is not None:
+        entry, method = resolve(learner, method)
     X_target = unwrap_target(X_target)
     refuse_no_rows(X, "X")
     if sample_weight is not None:
@@ -229,9 +232,11 @@ def fit_method(
         weights = fitted.weights_
     given = dict(options or {})
     if "V" in entry.can:
-        by_weights = method in WEIGHTERS
-        part = Importance(weights) if by_weights else _seeded(as_correction(method), random_state)
-        model = _seeded(entry.make(task, correction=part, **given), random_state)
+        if method in WEIGHTERS:
+            given["correction"] = Importance(weights)
+        elif method is not None:
+            given["correction"] = _seeded(as_correction(method), random_state)
+        model = _seeded(entry.make(task, **given), random_state)
         if target_weight is not None:
             return model.fit(
                 X, y, X_target=(X_target,), sample_weight=sample_weight, target_weight=target_weight
