@@ -4,8 +4,9 @@
     python benchmarks/new_rows.py --quick    one seed, one problem
 
 Weights are fitted to N training rows, and then weigh 5000 others of the same distribution. *Closed
-form* is what the CDF weights' own formula says of them; `predict_weights` takes the penalty 1,
-which was chosen on Gaussian problems with other seeds. The populations are those of discrepancy.py.
+form* is what the CDF weights' own formula says of them, and *energy's form* that of energy weights;
+`predict_weights` takes the penalty 1, and 3 for energy weights, which were chosen on Gaussian
+problems with other seeds. The populations are those of discrepancy.py.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ import warnings
 import numpy as np
 from discrepancy import GENERATED, N_TARGET, SEED
 from harness import machine, publish, table
+from scipy.spatial.distance import cdist
 
-from covshift.weights import CDFWeights, Discriminative, TiltedCDFWeights
+from covshift.weights import CDFWeights, Discriminative, EnergyWeights, TiltedCDFWeights
 
 SIZES, SEEDS, NEW, ALL = (100, 300, 1000), 10, 5000, 100_000
 
@@ -26,17 +28,28 @@ def closed_form(fitted, X):
     return fitted._scale * fitted._match.ratio(fitted._made.rows(fitted._seen(X)))
 
 
+def energy_form(fitted, X):
+    X, N = fitted._units(X), fitted._w.sum()
+    pull = cdist(X, fitted._X) @ fitted._w - N * (cdist(X, fitted._T) @ fitted._share)
+    return np.maximum(fitted._level + pull / fitted._unit, 0) / fitted.reg
+
+
 def contenders():
     """Weighter and how it weighs new rows, by name."""
     predicted = {
         "CDF weights": CDFWeights(allow_no_overlap=True),
         "tilted": TiltedCDFWeights(allow_no_overlap=True),
+        "energy": EnergyWeights(),
         "classifier": Discriminative(random_state=0),
     }
     given = {
         name: (made, lambda made, X: made.predict_weights(X)) for name, made in predicted.items()
     }
-    return {"closed form": (CDFWeights(allow_no_overlap=True), closed_form), **given}
+    return {
+        "closed form": (CDFWeights(allow_no_overlap=True), closed_form),
+        "energy's form": (EnergyWeights(), energy_form),
+        **given,
+    }
 
 
 def measured(draw, N, seed):

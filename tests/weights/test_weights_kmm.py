@@ -173,6 +173,22 @@ def test_energy_distance_falls():
         assert energy_distance(w, X, T, 0.1, unit) <= energy_distance(other, X, T, 0.1, unit)
 
 
+def test_new_rows_follow_the_closed_form_of_a_penalty_that_is_not_weak():
+    X, T = normal(60, 80, 2, shift=0.5)
+    new = normal(9, 1, 2, seed=3)[0]
+    found = EnergyWeights(3.0, standardize=False).fit(X, X_target=T)
+    rows = np.vstack([X, new])
+    pull = cdist(rows, X) @ found.weights_ - 60 * cdist(rows, T).mean(axis=1)
+    w = pull / (3.0 * cdist(X, T).mean())
+    heaviest = np.argmax(found.weights_)
+    expected = np.maximum(w + found.weights_[heaviest] - w[heaviest], 0)
+    np.testing.assert_allclose(expected[:60], found.weights_, atol=1e-9)
+    np.testing.assert_allclose(found.predict_weights(new), expected[60:], atol=1e-9)
+    weak = EnergyWeights(0.1, standardize=False).fit(X, X_target=T)
+    np.testing.assert_allclose(weak.predict_weights(rows)[60:], expected[60:], atol=1e-9)
+    np.testing.assert_allclose(weak.predict_weights(rows)[:60], weak.weights_, atol=1e-9)
+
+
 def test_energy_weights_without_a_penalty_are_of_the_training_rows_alone():
     X, T = normal(30, 30, 2, shift=0.3)
     found = EnergyWeights(0.0).fit(X, X_target=T)

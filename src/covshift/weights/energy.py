@@ -20,6 +20,7 @@ from .points import distinct_rows as distinct
 
 _SECONDS = 1e-4  # of a fit, for every million of N^3
 _SECONDS_OF_PAIR = 3e-9  # of target rows
+_SMOOTH = 3.0  # least penalty for rows that the fit has not seen
 
 
 class EnergyWeights(Weighter):
@@ -67,8 +68,10 @@ class EnergyWeights(Weighter):
 
         w(x) = [(c + sum_j g_j w_j |x - x_j| - N d(x)) / reg]_+ ,   g_j = 1 for equal rows ;
 
-    on training rows this is ``weights_``. Cost: O(N (N + M) n) for the distances, a few systems
-    in the positive weights, O(N^3) at most; O(N^2) memory.
+    on training rows this is ``weights_``. A weak penalty fits the very rows, and others would weigh
+    two to seven times as much (benchmarks/results/new_rows.md): rows that the fit has not seen have
+    the weights of the penalty 3, where ``reg`` is smaller. Cost: O(N (N + M) n) for the distances,
+    a few systems in the positive weights for each penalty, O(N^3) at most; O(N^2) memory.
 
     Examples
     --------
@@ -96,6 +99,8 @@ class EnergyWeights(Weighter):
         "_unit": POSITIVE,
         "_X": Reals("rows", "p"),  # those of positive sample_weight
         "_w": Reals("rows", least=0),
+        "_new_w": Reals("rows", least=0),  # for rows that the fit has not seen
+        "_new_level": FINITE,
         "_T": Reals("M", "p"),
         "_share": Reals("M", least=0),
         "_level": FINITE,
@@ -141,17 +146,23 @@ class EnergyWeights(Weighter):
         D = cdist(X, X)
         D /= self._unit
         H = norm[:, None] + norm - D
-        H[np.diag_indices_from(H)] += self.reg / g
-        solution = solve_simplex(
-            H, N * (norm - apart), total=float(N), tol=1e-15, backend=self.backend
-        )
-        w = solution.w  # g times the weights
+
+        def solved(reg: float) -> tuple[Real, float]:  # g times the weights, and their level
+            np.fill_diagonal(H, 2 * norm + reg / g)
+            found = solve_simplex(
+                H, N * (norm - apart), total=float(N), tol=1e-15, backend=self.backend
+            )
+            return found.w, found.level - float(norm @ found.w)
+
+        w, self._level = solved(self.reg)
+        self._new_w, self._new_level = w, self._level
+        if 0 < self.reg < _SMOOTH:
+            self._new_w, self._new_level = solved(_SMOOTH)
         self.distance_ = float(
             2 * (w @ apart) / N
             - w @ D @ w / N**2
             - share @ target_mean(cdist, T, T, share) / self._unit
         )
-        self._level = solution.level - float(norm @ w)
         self._X, self._w, self._T, self._share = X, w, T, share
         return np.asarray((w / g)[place])
 
@@ -166,8 +177,12 @@ class EnergyWeights(Weighter):
             )
         X = self._units(X)
         N = float(self._w.sum())  # of all rows, equal ones among them
-        pull = np.empty(len(X))
+        both = np.column_stack([self._w, self._new_w])
+        pull, seen = np.empty((len(X), 2)), np.empty(len(X), dtype=bool)
         for rows in blocks(len(X), len(self._w)):
-            pull[rows] = cdist(X[rows], self._X) @ self._w
-        pull -= N * target_mean(cdist, X, self._T, self._share)
-        return np.maximum(self._level + pull / self._unit, 0.0) / self.reg
+            D = cdist(X[rows], self._X)
+            pull[rows], seen[rows] = D @ both, (D == 0).any(axis=1)
+        pull -= N * target_mean(cdist, X, self._T, self._share)[:, None]
+        pull = pull / self._unit + np.array([self._level, self._new_level])
+        w = np.maximum(pull, 0.0) / [self.reg, max(self.reg, _SMOOTH)]
+        return np.asarray(np.where(seen, *w.T))
