@@ -264,6 +264,18 @@ def test_fold_errors_are_those_of_brute_force_refits():
     assert model.reg_ == model.reg_path_["reg"][0, np.argmin(errors)]
 
 
+def test_penalties_on_landmarks_are_no_stronger_than_exact_ones():
+    steps = []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(80, 2))
+        outcome = np.sin(2 * X[:, 0]) + X[:, 1] + 0.3 * rng.normal(size=80)
+        options = {"correction": "none", "width": 1.0, "n_components": 80}
+        exact, other = (VSVR(**options, solver=s).fit(X, outcome) for s in ("dual", "primal"))
+        steps.append(np.log10(other.reg_ / exact.reg_) * 19 / 8)
+    assert np.mean(steps) < 0.75  # other folds: a step of the grid or two either way
+
+
 def test_the_width_by_cv_has_the_least_error():
     model = VSVR("blended", width="cv").fit(X, outcome, X_target=T)
     path = model.reg_path_
