@@ -9,7 +9,7 @@ TORCH ?= torch
 CASES ?= 100000
 ARGS ?=
 SPHINX_ARGS ?= -W --keep-going
-BENCHMARKS ?= first_use operators machines defaults blend auto boosting boosting_quality weights discrepancy new_rows reweighted conformal diagnose diagnose_level calibration overlap recommendation answers growth
+BENCHMARKS ?= first_use operators machines defaults blend auto boosting boosting_quality weights discrepancy new_rows reweighted weighted_penalty conformal diagnose diagnose_level calibration overlap recommendation answers growth
 
 VENV := .venv
 BIN := $(VENV)/bin

@@ -19,6 +19,7 @@ from covshift.data.fit import GivenWeights, check_problem
 from covshift.exceptions import OverlapWarning
 from covshift.machine.auto import (
     _held_out,
+    by_importance,
     features_of,
     held_out_path,
     target_weights,
@@ -38,6 +39,49 @@ def curved(N, shift=1.0, seed=0):
     X, T = rng.normal(size=(N, 2)), rng.normal(shift, 0.7, size=(400, 2))
     f = lambda Z: Z[:, 0] ** 2 + Z[:, 1]  # noqa: E731
     return X, f(X) + 0.2 * rng.normal(size=N), T, f(T)
+
+
+# The penalty of importance weights
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+def test_a_model_too_simple_for_the_truth_keeps_its_weights(seed):
+    X, y, T, truth = curved(400, shift=0.7, seed=seed)
+    weights = Importance(CDFWeights(random_state=0).fit(X, X_target=T).weights_)
+    found = VSVR(weights, kernel="linear").fit(X, y, X_target=T)
+    plain = found.reg_path_["reg"][0, np.argmin(found.reg_path_["error"])]
+    other = VSVR(weights, kernel="linear", reg=plain).fit(X, y, X_target=T)
+    assert found.reg_ < plain  # whose strength undoes the weights
+    errors = [np.mean((model.predict(T) - truth) ** 2) for model in (found, other)]
+    assert errors[0] < 0.5 * errors[1]
+
+
+def test_weights_that_are_equal_leave_the_penalty_of_least_error():
+    X, y, T, _ = curved(60)
+    d = np.random.default_rng(1).exponential(size=60)
+    for weights in (Unweighted(), Importance(np.full(60, 0.5))):
+        found = VSVR(weights, kernel="linear").fit(X, y, X_target=T, sample_weight=d)
+        path = found.reg_path_
+        assert (
+            found.reg_ == path["reg"][0, np.flatnonzero(path["error"] == path["error"].min())[-1]]
+        )
+
+
+def test_importance_chooses_another_penalty_where_the_gain_is_clear():
+    rng = np.random.default_rng(0)
+    Y, weights = rng.normal(size=(40, 1)), np.repeat([0.1, 1.9], 20)
+    folds = ranked_folds(rng.normal(size=(40, 2)), Y, 4)
+    inside = (np.arange(40) >= 20)[:, None]
+
+    def place(noise, better):
+        plain = Y + 1 + noise * rng.normal(size=Y.shape)  # least error of all rows
+        heavy = Y + np.where(inside, 1 - better, 3) + noise * rng.normal(size=Y.shape)
+        paths = [[plain[fold.rows], heavy[fold.rows]] for fold in folds]
+        return by_importance(paths, Y, folds, weights, 0, 0.0)
+
+    assert place(0.01, 0.9) == 1
+    assert place(0.01, -0.9) == 0  # the weighted error is no less
+    assert place(3.0, 0.1) == 0  # nor clearly so
 
 
 # The evidence

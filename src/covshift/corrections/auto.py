@@ -30,7 +30,7 @@ from .base import Correction
 from .elementary import Importance
 
 BASELINE = NONE
-_LEVEL = 0.1  # of k; about 1.5 standard errors for two candidates
+LEVEL = 0.1  # of k; about 1.5 standard errors for two candidates
 
 
 def is_auto(correction: Any) -> bool:
@@ -163,7 +163,7 @@ def choose(predictions: Mapping[str, Real], Y: Real, w: Real, plain: Real) -> Ch
     shares = {name: _best_share(f, f_0, Y, w) for name, f in found.items()}
     mixed = [_losses(f_0 + shares[name] * (f - f_0), Y) for name, f in found.items()]
     gains = paired_gains(loss_0, np.array(mixed), w)
-    needed = gains.needed(_LEVEL)
+    needed = gains.needed(LEVEL)
     compared = tuple(
         Evidence(
             name,

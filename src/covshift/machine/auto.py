@@ -16,14 +16,14 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, lapack
 from sklearn.utils import check_random_state
 
-from ..corrections.auto import BASELINE, Choice, candidates, choose, no_choice
+from ..corrections.auto import BASELINE, LEVEL, Choice, candidates, choose, no_choice
 from ..data.fit import FitProblem, some_rows
 from ..exceptions import NoOverlapError
 from ..numerics.array import Real, Rows
 from ..numerics.folds import Fold, part_of, ranked_folds
 from ..numerics.parallel import over_rows
 from ..numerics.quiet import quiet
-from ..numerics.statistics import least, rounding_of
+from ..numerics.statistics import least, paired_gains, rounding_of
 from ..operators import Dense, Diagonal, VOperator
 from ..weights import CDFWeights
 from .dual import Dual, SmallFactor, small_factor
@@ -290,6 +290,7 @@ def _strict_weighter(problem: FitProblem) -> CDFWeights:
 
 _SMALLEST = -4.0  # decades below the scale of the kernel
 _STEP = 8 / 19  # decades from one penalty to the next
+_EQUAL = 1e-9  # differences of weights that are equal
 _FEW = 4  # penalties up to which a factorisation of each is faster
 _THREADED = range(1 << 16, 1 << 24)  # entries of K, where folds are worth a thread and its memory
 
@@ -303,6 +304,7 @@ class Tuning:
     errors: Real  # (kernels, P), mean squared error over the held-out rows
     held_out: Real | None = None  # (h, k), what the best predicts for the rows of the folds in turn
     rounding: float = 0.0  # differences of errors that say nothing
+    places: tuple[int, ...] = ()  # of the penalty on every kernel's path, where weights chose it
 
     @property
     def best(self) -> tuple[int, int]:
@@ -310,7 +312,8 @@ class Tuning:
 
         Equal up to rounding: of two to five rows many penalties predict the same.
         """
-        return least(self.errors, self.rounding)
+        kernel, place = least(self.errors, self.rounding)
+        return kernel, self.places[kernel] if self.places else place
 
     @property
     def reg(self) -> float:
@@ -366,12 +369,14 @@ def tune_dual(
     V of a fold's training rows is a part of V. ``K`` is given where the kernel is precomputed,
     ``regs`` (P,) where the grid is not to be chosen; else every kernel has its own.
     ``in_features`` is faster where the rank of a kernel is far below N, as that of a linear one is.
+    Importance weights, a diagonal V that is not w, have a say in the penalty: `by_importance`.
     O(folds x kernels x N^3) time, O(N^2) memory.
     """
     rounding = rounding_of(Y, w)
     parts = [fold.rest(w) for fold in folds]
     factors: list[SmallFactor | None] = [None] * len(folds)  # made once, where they are needed
-    grids, errors, held_out = [], [], []
+    grids, errors, held_out, places = [], [], [], []
+    weights = importance_of(V, w)
     for kernel in kernels:
         values = kernel(X, X) if K is None else K
         grid = penalties(kernel_scale(values, w), float(w.sum())) if regs is None else regs
@@ -391,9 +396,49 @@ def tune_dual(
         grids.append(grid)
         errors.append(total / w.sum())
         _, place = least(errors[-1][None], rounding)
+        if weights is not None:
+            place = by_importance(paths, Y, folds, weights, place, rounding)
+        places.append(place)
         held_out.append(np.concatenate([predicted[place] for predicted in paths]))
-    tuning = Tuning(tuple(kernels), np.array(grids), np.array(errors), None, rounding)
+    found, chosen = (np.array(grids), np.array(errors)), () if weights is None else tuple(places)
+    tuning = Tuning(tuple(kernels), *found, None, rounding, chosen)
     return replace(tuning, held_out=held_out[tuning.best[0]])
+
+
+def importance_of(V: VOperator, w: Real) -> Real | None:
+    """Return the importance weights (N,) in V on top of w; None where there are none."""
+    if not isinstance(V, Diagonal):
+        return None
+    factors = np.asarray(V.diagonal()) / w
+    return factors if np.ptp(factors) > _EQUAL * np.abs(factors).max() else None
+
+
+def by_importance(
+    paths: Sequence[Sequence[Real]],
+    Y: Real,
+    folds: Sequence[Fold],
+    weights: Real,
+    place: int,
+    rounding: float,
+) -> int:
+    """Return the place of the penalty for importance weights (N,): mostly ``place``, as without.
+
+    Of a model too simple for the truth, the squared error of all rows picks a penalty that undoes
+    the weights; the weighted one, which is that of the target, is noisy, and of a flexible model
+    picks worse penalties. So the penalty of least weighted error is taken where its gain over
+    ``place``, that of least error, is clear at the level 0.1, as with corrections
+    (benchmarks/results/weighted_penalty.md). O(penalties N k).
+    """
+    losses = np.column_stack(
+        [
+            [((f - Y[fold.rows]) ** 2).sum(axis=1) for f in path]
+            for fold, path in zip(folds, paths, strict=True)
+        ]
+    )
+    w = np.concatenate([fold.weight * weights[fold.rows] for fold in folds])
+    _, other = least((losses @ w / w.sum())[None], rounding)
+    clear = paired_gains(losses[place], losses[[other]], w).clear(LEVEL)
+    return other if clear[0] else place
 
 
 def held_out_path(
