@@ -481,6 +481,7 @@ def test_monotone_changes_of_a_feature_do_not_matter(seed):
     np.testing.assert_allclose(model.fit(X, y, X_target=T).predict(X), plain, atol=1e-8)
 
 
+@pytest.mark.thorough
 def test_classes_are_boosted_as_one_hot_outcomes():
     X, T, y, _ = sample(N=90)
     labels = np.array(["a", "b", "c"])[np.digitize(y, [-0.5, 0.5])]

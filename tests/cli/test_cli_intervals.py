@@ -120,6 +120,7 @@ def test_fit_tells_the_calibration_in_json(files):
     assert "n_calibration" not in json.loads((files / "b-plain.out").read_text())
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("short", "label", "kind"),
     [("s", "spend", ConformalRegressor), ("b", "buys", ConformalClassifier)],

@@ -230,7 +230,7 @@ def answer_of(*names: str) -> float:
     return float(found.value)
 
 
-@pytest.mark.part(10)
+@pytest.mark.part(40)
 @pytest.mark.parametrize("text", [False, True])
 @pytest.mark.parametrize("name", DECIDED)
 def test_what_is_decided_about_a_column_is_the_same(tmp_path, name, text):

@@ -141,6 +141,7 @@ def test_a_clear_contender_is_recommended_where_a_noisier_one_looks_better():
     assert (found.best, found.recommended) == ("noisy", "clear")
 
 
+@pytest.mark.thorough
 def test_every_contender_gets_the_whole_target():
     lengths = []
 

@@ -138,7 +138,7 @@ CHANGES = {
 }
 
 
-@pytest.mark.part(2)
+@pytest.mark.thorough
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("change", list(CHANGES))
 def test_answers_stay_where(change, of_the_table):

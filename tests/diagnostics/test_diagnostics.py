@@ -216,6 +216,7 @@ def test_verdicts_of_the_generators():
     assert diagnose(sigmoid.X, sigmoid.X_target).verdict == "moderate"
 
 
+@pytest.mark.thorough
 def test_a_detectable_but_negligible_shift_is_none():
     X, T = normal(60_000, 60_000, n=1, shift=0.03)
     found = diagnose(X, T, methods=())

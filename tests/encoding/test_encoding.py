@@ -365,6 +365,7 @@ def sorted_columns(train, target):
     return both[:, np.lexsort(both)]
 
 
+@pytest.mark.thorough
 @settings(max_examples=25, deadline=None)
 @given(FRAMES)
 def test_copies_constants_order_and_names_change_nothing(seed):

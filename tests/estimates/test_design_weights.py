@@ -144,7 +144,7 @@ def test_raking_is_done_again_in_every_replicate():
     assert found.standard_error == pytest.approx(np.sqrt(RSCALES @ (thetas - found.value) ** 2))
 
 
-@pytest.mark.part(20)
+@pytest.mark.thorough
 @pytest.mark.parametrize("weighter", ["cdf", "entropy"])
 def test_target_rows_have_their_own_part_of_the_error(weighter):
     """The errors are near those of influence values, whose target part is known."""

@@ -323,6 +323,7 @@ def test_clusters_widen_the_interval():
     assert together.standard_error > 1.1 * plain.standard_error
 
 
+@pytest.mark.thorough
 def test_the_bootstrap_agrees_with_the_influence_values():
     plain = estimate(X, Y, MARGINS, method="weights")
     drawn = estimate(X, Y, MARGINS, method="weights", replicates=150)

@@ -215,6 +215,7 @@ def test_other_classes_and_margins_are_refused():
         estimate(pd.DataFrame({"a": X[:, 0]}), Y, margins, y_target=ALL)
 
 
+@pytest.mark.thorough
 def test_rows_that_were_selected_by_columns_are_weighted_to_the_target():
     rng, errors, held = np.random.default_rng(3), {True: [], False: []}, []
     for _ in range(20):

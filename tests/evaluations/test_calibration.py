@@ -112,6 +112,7 @@ def test_scores_classes_and_probabilities_agree(classes):
         np.testing.assert_array_equal(score.argmax(axis=1), p.argmax(axis=1))
 
 
+@pytest.mark.thorough
 def test_probabilities_are_calibrated_on_new_rows():
     draw = np.random.default_rng(5)
     X, T = draw.normal(size=(600, 2)), draw.normal(size=(20_000, 2))

@@ -286,6 +286,7 @@ def test_sums_of_absolute_gaps_have_intervals_that_hold(true, spike):
     assert all(number.low <= number.value <= number.high for number in found)
 
 
+@pytest.mark.thorough
 def test_the_interval_of_a_calibration_error_reaches_down_to_zero_where_scores_are_right():
     rng = np.random.default_rng(3)
     rows, target = rng.normal(size=(2, 250, 2))

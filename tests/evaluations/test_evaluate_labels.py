@@ -169,6 +169,7 @@ def test_a_method_that_is_asked_for_stays():
     assert ask(method="weights").method == "weights"
 
 
+@pytest.mark.thorough
 def test_interval_holds_where_the_outcome_given_the_features_has_changed():
     rng, held = np.random.default_rng(0), []
     for _ in range(25):

@@ -394,6 +394,7 @@ def test_where_the_number_is_the_outcome_models_its_error_counts():
         assert dr.standard_error > model.standard_error * 0.999
 
 
+@pytest.mark.thorough
 def test_the_outcome_models_error_counts_in_differences_of_models():
     X, y, T = rare_problem(1)
     there = Target(T, finite_population=True)  # its rows err in neither method

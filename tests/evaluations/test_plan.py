@@ -179,6 +179,7 @@ def test_the_labels_give_an_interval_of_the_planned_width():
     assert answer.n_labels == 80
 
 
+@pytest.mark.thorough
 def test_labels_of_a_plan_give_evaluate_a_narrower_interval():
     """All that is unknown lies between -0.4 and 0.4, and nearly all labels go there."""
     rng = np.random.default_rng(1)

@@ -23,13 +23,13 @@ _FRAME = "(a|an) .*(frame|Arrow table).*"
 
 EXCEPTIONS = [
     Exception_(
-        "estimate.*|evaluate.*|diagnose.*|restrict|compare|compare, (numbers|fit|weights)",
+        "estimate.*|evaluate.*|plan|diagnose.*|restrict|compare|compare, (numbers|fit|weights)",
         "X_target: a (renamed column|missing column|column too many)",
         Sound(),
         "a column that one frame has alone is left out, and a note says so",
     ),
     Exception_(
-        "estimate|estimate, proportion|evaluate.*",
+        "estimate|estimate, proportion|plan|evaluate.*",
         f"y: ({_GAP})",
         Sound(),
         "a row without an outcome is left out, and a note says so",

@@ -12,7 +12,7 @@ from calls import estimate_with, evaluate_with
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import covshift
-from covshift import bounds, datasets, diagnostics, distributed, objectives
+from covshift import bounds, datasets, diagnostics, distributed, objectives, plan
 from covshift.comparison import Method, TargetSafeSplit
 from covshift.weights import GaussianRatio, effective_sample_size
 
@@ -77,6 +77,11 @@ def evaluated(task: str) -> Callable[[Problem], Any]:
         return [one.value for one in found.table]
 
     return answer
+
+
+def planned(problem: Problem) -> Any:
+    given = problem.X, problem.y, problem.X_target
+    return plan(*given, what="mean", count=8, **weighted(problem)).probability
 
 
 @cache
@@ -234,6 +239,7 @@ ANSWERS = [
     Entry("estimate, proportion", estimated("proportion"), tables=True, slow=True),
     Entry("evaluate", evaluated("classes"), covers=("evaluate",), tables=True, slow=True),
     Entry("evaluate, numbers", evaluated("numbers"), task="numbers", tables=True, slow=True),
+    Entry("plan", planned, task="numbers", covers=("plan",), tables=True, slow=True),
     Entry(
         "diagnose",
         diagnosed(diagnostics.diagnose),

@@ -198,6 +198,7 @@ def test_on_cells_a_tuned_classifier_is_near_the_truth(name):
     assert np.mean(excess) < 0.010
 
 
+@pytest.mark.thorough
 def test_the_penalty_on_cells_is_that_of_the_same_data_moved_by_a_hair():
     logs = []
     for jitter in (0.0, 1e-9):

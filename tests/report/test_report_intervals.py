@@ -70,6 +70,7 @@ def test_the_report_shows_coverage_width_and_picture(intervals):
     assert f"finite widths {np.quantile(widths, 0.25):.4g}," in words
 
 
+@pytest.mark.thorough
 def test_the_report_says_that_target_rows_have_calibrated(samples, intervals):
     X, T, y = samples
     known = np.where(np.arange(70) < 20, T[:, 0] + 1, np.nan)

@@ -180,6 +180,7 @@ def test_limited_weights_are_saved_with_their_cost(name, tmp_path):
     np.testing.assert_array_equal(again.predict_weights(2 * T), found.predict_weights(2 * T))
 
 
+@pytest.mark.thorough
 def test_estimates_and_learners_take_limited_weighters():
     from sklearn.linear_model import Ridge
 

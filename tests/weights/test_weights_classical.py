@@ -91,7 +91,7 @@ def test_the_contract_holds(weighter):
     check_weighter(weighter)
 
 
-@pytest.mark.part(20)
+@pytest.mark.thorough
 @pytest.mark.parametrize("weighter", CROSS_FITTED, ids=named)
 def test_the_contract_holds_with_cross_fitting(weighter):
     check_weighter(weighter, predicts_training_rows=False)
@@ -745,6 +745,7 @@ def test_importance_takes_a_weighter_or_its_name():
     assert not np.allclose(weighted.diagonal(), expected)
 
 
+@pytest.mark.thorough
 def test_equal_means_end_without_a_warning_of_the_solver():
     # Shuffled, so that the gradient at the optimum is rounding in some of these draws and not zero.
     for seed in range(250):

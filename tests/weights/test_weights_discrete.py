@@ -149,6 +149,7 @@ def test_repeated_values_weigh_as_the_same_values_moved_by_a_little(name, form):
         assert np.abs(tied - untied).max() / untied.max() < 0.1
 
 
+@pytest.mark.thorough
 def test_without_a_shift_weights_stay_near_one():
     for seed in range(3):
         x, t, _ = categories(300, 300, seed=seed, q=CATEGORIES)

@@ -315,6 +315,7 @@ def test_contract(weighter):
     check_weighter(weighter)
 
 
+@pytest.mark.thorough
 def test_contract_of_kmm():
     # Its quadratic form is nearly singular: the objective is sharp, the weights are less so, and
     # they rest on few rows by nature.

@@ -468,7 +468,7 @@ def _planned(
     widths = Widths(spreads, sample.share, sample.finite_population, settings.confidence)
     sizes, even, most = widths.sizes, widths.even, widths.most
     if most < LEAST:
-        raise InputError(f"The target has {most} rows. An interval needs {LEAST} labels at least.")
+        raise InputError(f"X_target has {most} rows. An interval needs {LEAST} labels at least.")
     if count is not None and count > most:
         raise InputError(f"count={count}, but the target has {most} rows to label.")
     if half_width is not None:
