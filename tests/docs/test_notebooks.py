@@ -111,7 +111,6 @@ def test_an_evaluation(rows):
         found.table,
         found.table[0],
         found.differences[0],
-        found.checks[0],
         found.changes[0],
         found.curves[0],
     ):
