@@ -9,7 +9,7 @@ TORCH ?= torch
 CASES ?= 100000
 ARGS ?=
 SPHINX_ARGS ?= -W --keep-going
-BENCHMARKS ?= first_use operators machines defaults blend auto boosting boosting_quality weights discrepancy new_rows reweighted weighted_penalty conformal diagnose diagnose_level calibration overlap recommendation answers growth
+BENCHMARKS ?= first_use operators machines defaults blend auto boosting boosting_quality weights discrepancy new_rows reweighted weighted_penalty conformal conformal_labels plan diagnose diagnose_level calibration overlap recommendation answers growth
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -85,6 +85,7 @@ bench-scale: $(STAMP)test ## Time fits out of core and on a local cluster (about
 bench-tables: $(TABLES)/.stamp-tables ## Compare machines on real tables, which packages ship (over an hour)
 	$(TABLES)/bin/python benchmarks/tables.py --half settle
 	$(TABLES)/bin/python benchmarks/tables.py --half report --write
+	$(TABLES)/bin/python benchmarks/labels.py
 
 docs: $(STAMP)docs ## Build the documentation in docs/_build/html
 	$(BIN)/python -m sphinx -b html $(SPHINX_ARGS) docs docs/_build/html
