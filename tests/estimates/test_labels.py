@@ -9,7 +9,7 @@ import reference
 from scipy import stats
 from sklearn.base import BaseEstimator, RegressorMixin
 
-from covshift import Labels, Margins, Quantile, estimate
+from covshift import Labels, Margins, Quantile, Ratio, estimate
 from covshift.engine.intervals import Number
 from covshift.engine.labels import Known, combined, slopes
 from covshift.exceptions import InputError, NoOverlapError
@@ -258,3 +258,46 @@ def test_labels_answer_for_what_the_sample_does_not_cover(far):
     assert row(found, "both").value == pytest.approx((low + high) / 2)  # nothing of the correction
     assert low <= ALL.mean() <= high
     assert [note for note in found.notes if note.kind == "uncovered target"]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (Labels(Y_TARGET, probability=["a"] * M), "must hold numbers"),
+        (Labels(Y_TARGET, probability=[0.1] * 3), f"3 values, but X_target has {M}"),
+        (Labels(Y_TARGET, probability=np.where(np.arange(M) == ASKED[0], 1e-9, 0.4)), "count as"),
+        (Labels(Y_TARGET, selected="yes"), "selected is True or False"),
+    ],
+)
+def test_chances_that_cannot_be_are_refused_in_one_sentence(given, said):
+    with pytest.raises(InputError, match=said):
+        estimate(X, Y, T, y_target=given, outcome_model=Line())
+
+
+def test_outcomes_beyond_zero_and_one_and_columns_of_training_rows_are_refused():
+    y = (Y > 0) * 1.0
+    with pytest.raises(InputError, match="outcome 2, but in the sample all are 0 or 1"):
+        estimate(X, y, T, y_target=np.where(np.isnan(Y_TARGET), np.nan, 2.0))
+    with pytest.raises(InputError, match=r"what=Ratio\(...\) has a column of the training rows"):
+        estimate(X, Y, T, y_target=Y_TARGET, what=Ratio(np.ones(N)), outcome_model=Line())
+
+
+def test_several_outcomes_are_matched_by_their_names():
+    given = pd.DataFrame({"a": Y, "b": 10 + Y})
+    there = pd.DataFrame({"b": 10 + Y_TARGET, "a": Y_TARGET})
+    found = estimate(X, given, T, y_target=there, outcome_model=Line())
+    labels = {line.outcome: found.same(line, "labels").value for line in found}
+    assert labels == pytest.approx({"a": ALL[ASKED].mean(), "b": 10 + ALL[ASKED].mean()})
+
+
+def test_alike_outcomes_are_told_and_end_as_they_are():
+    y = (np.arange(N) % 3 == 0) * 1.0
+    found = estimate(X, y, T, y_target=np.where(np.isnan(Y_TARGET), np.nan, 1.0))
+    assert 0.9 < row(found, "both").value <= row(found, "both").interval[1] == 1.0
+    assert {"alike outcomes", "assumption"} <= {note.kind for note in found.notes}
+
+
+def test_nothing_bounds_a_quantile_beyond_all_outcomes():
+    what = Quantile(0.99)
+    found = estimate(X, Y, T, y_target=Y_TARGET, what=what, outcome_model=Line())
+    assert row(found, "labels").interval[1] == row(found, "both").interval[1] == np.inf

@@ -19,6 +19,8 @@ def test_the_share_of_insured_people_comes_back_with_its_interval():
     plain = next(row for row in found["found"].table if row.method == "none")
     assert plain.interval[0] > truth
     assert found["wrong"].interval[0] > truth  # the failure that the page tells
+    low, high = found["with_calls"].interval
+    assert low < found["insured"].iloc[found["there"]].mean() < high
 
 
 def test_the_model_of_churn_is_as_good_there_as_expected():

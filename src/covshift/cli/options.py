@@ -378,6 +378,8 @@ def labels_of_target(samples: TwoFiles, args: argparse.Namespace, name: str) -> 
     from ..files.labels import read_numbers
 
     if is_file_of_labels(name):
+        if args.target_probability is not None:
+            raise InputError(f"{name} has probabilities: leave out --target-probability.")
         return _filled_in(samples, args, name)
     cells, chance = samples.target_beside[name], args.target_probability
     if chance is None:
@@ -411,14 +413,16 @@ def _filled_in(samples: TwoFiles, args: argparse.Namespace, path: str) -> tuple[
     for k, row in enumerate(samples.target_rows.tolist()):
         places.setdefault(row + 1, []).append(k)
     cells = np.full(len(samples.X_target), None, dtype=object)
-    chances = np.ones(len(cells))
+    chances, seen = np.ones(len(cells)), set()
     for row, cell, chance in zip(given[0], table[outcome], given[1], strict=True):
-        if row is None or chance is None or int(row) not in places:
-            raise InputError(
-                f"{path}: the row {row:g} is none of {args.target}, or has no probability. "
-                if row is not None
-                else f"{path}: a row has no number."
-            )
+        if row is None or int(row) != row or int(row) not in places:
+            said = "a row has no number" if row is None else f"{args.target} has no row {row:g}"
+            raise InputError(f"{path}: {said}. Leave the column row as covshift plan wrote it.")
+        if chance is None:
+            raise InputError(f"{path}: the row {row:g} has no probability.")
+        if int(row) in seen:
+            raise InputError(f"{path}: the row {row:g} stands there twice. Keep one.")
+        seen.add(int(row))
         cells[places[int(row)]], chances[places[int(row)]] = cell, chance
     return cells, chances.tolist()
 

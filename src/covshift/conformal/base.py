@@ -178,6 +178,10 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """
         self.__dict__.pop("_other_columns", None)
         labels = Labels.of(validation.unwrap_target(y_target))
+        if labels is not None and labels.selected:
+            raise InputError(
+                "Labels(..., selected=True) is for estimate and evaluate: pass probability here."
+            )
         if labels is not None:
             target = validation.unwrap_target(X_target)
             if target is None or validation.is_margins(target):

@@ -41,6 +41,7 @@ from sklearn.utils import _safe_indexing
 
 from ..data import Samples
 from ..data.groups import Groups
+from ..data.row_weights import kish
 from ..exceptions import InputError, WeightWarning
 from ..numerics.array import Flags, Real, Rows
 from ..numerics.crossfit import CrossFit, Features, deal, stacked
@@ -54,6 +55,7 @@ from .weights import Weights, weigh
 
 _NAMED = "target rows with an outcome"
 _LEAST = 1e-12  # of a weight, in units of the mean
+_LEAST_COUNT = 5  # labels, in equally likely ones
 _LEVEL = 0.01  # of the test whether these rows are a random part
 _TRUST = 8.0  # of exp(-z^2 / 8): settled by benchmarks/labels.py
 
@@ -67,7 +69,7 @@ class Labels:
 
     Parameters
     ----------
-    y : name, list of names, (M,) or (M, k) array
+    y : name, (M,) or (M, k) array, or data frame
         The outcome of every target row, missing where it is not known.
     probability : name or (M,) array, optional
         With which each row was chosen to get its outcome, up to a common factor.
@@ -99,6 +101,8 @@ class Labels:
     def of(cls, given: Any) -> Labels | None:
         """Return what was given, or its outcomes as a random part."""
         found = given if given is None or isinstance(given, cls) else cls(given)
+        if found is not None and not isinstance(found.selected, bool):
+            raise InputError("Labels: selected is True or False, whether columns decided.")
         if found is not None and found.selected and found.probability is not None:
             raise InputError("Labels: pass probability, or selected=True where it is not known.")
         return found
@@ -106,15 +110,33 @@ class Labels:
 
 def chances(given: Any, chosen: Flags) -> Real:
     """Check the chances (M,) with which rows were chosen; one for those that were not."""
-    if given is None:
-        return np.ones(len(chosen))
-    found = np.where(chosen, np.asarray(given, dtype=np.float64), 1.0)
+    try:
+        values = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError("probability must hold numbers: the chances of target rows.") from None
+    if values.shape != chosen.shape:
+        raise InputError(
+            f"probability has {len(np.ravel(values))} values, but X_target has {len(chosen)} rows."
+        )
+    found = np.where(chosen, values, 1.0)
     if not ((found > 0) & np.isfinite(found)).all():
         raise InputError(
             "probability must be above 0 for every target row that has an outcome: it is the "
             "chance with which the row was chosen."
         )
     return found
+
+
+def check_weight_of_labels(weight: Real, probability: Real) -> None:
+    """Refuse labels of which one counts as much as all others."""
+    count = kish(weight)
+    if count < _LEAST_COUNT <= len(weight):
+        k = int(np.argmin(probability))
+        raise InputError(
+            f"The {len(weight)} outcomes of target rows count as {count:.1f} equally likely ones: "
+            f"one of these rows has the probability {probability[k]:.2g}. Check the probabilities; "
+            f"an interval needs at least {_LEAST_COUNT} such outcomes."
+        )
 
 
 def chances_by_columns(sample: Samples, rows: Rows, random_state: int) -> Real:
@@ -180,10 +202,7 @@ class LabelledProblem(Problem):
             weighted=True,
             one_feature=sample.one_feature,
             made=sample.made,
-            inputs=Features(
-                stacked(_safe_indexing(sample.inputs.target, rows), sample.inputs.train, _NAMED),
-                sample.inputs.target,
-            ),
+            inputs=None if problem.outcome_model is None else _inputs(sample.inputs, rows),
             groups=groups,
             finite_population=sample.finite_population,
         )
@@ -263,18 +282,25 @@ def combined(labelled: Known, corrected: Known, rows: Rows) -> tuple[Number, flo
         return theta_0, np.nan
     v_L, v_0 = theta_L.standard_error**2, theta_0.standard_error**2
     if v_L == 0:  # all outcomes are alike, and only the interval of a share knows better
-        v_L = ((theta_L.high - theta_L.low) / 4) ** 2
+        v_L = (max(theta_L.high - theta_L.value, theta_L.value - theta_L.low) / 2) ** 2
     shared = 0.0
     if labelled.influence is not None and corrected.influence is not None:
         own = labelled.influence.target[:, 0].copy()
         np.add.at(own, rows, labelled.influence.train[: len(rows), 0])
         shared = float(own @ corrected.influence.target[:, 0])
     D, v_D, c = theta_L.value - theta_0.value, v_L + v_0 - 2 * shared, v_L - shared
-    if not (np.isfinite(v_D) and v_D > 0 and c > 0 and np.isfinite(D)):
+    if not (np.isfinite(v_D) and v_D > 0 and np.isfinite(D)):
         return theta_L, np.nan
     z = float(D / np.sqrt(v_D))
+    if c <= 0:
+        return theta_L, z
     value = float(theta_L.value - np.exp(-(z**2) / _TRUST) * D * c / v_D)
     return replace(theta_L, value=float(np.clip(value, theta_L.low, theta_L.high))), z
+
+
+def _inputs(given: Features, rows: Rows) -> Features:
+    """What a model of the user's sees."""
+    return Features(stacked(_safe_indexing(given.target, rows), given.train, _NAMED), given.target)
 
 
 def _with_labelled(groups: Groups, rows: Rows) -> Groups:

@@ -186,7 +186,7 @@ def estimate(
         | ({"weighter": weighter} if known_weights else {}),
         beside_target={}
         if labels is None
-        else {"y_target": labels.y, "label_probability": labels.probability},
+        else {"y_target": labels.y, "probability": labels.probability},
     )
     if replicates is not None and (sample.fpc is not None or sample.replicates is not None):
         name = "fpc" if sample.replicates is None else "replicate_weights"

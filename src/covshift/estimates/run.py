@@ -19,6 +19,7 @@ from ..engine.labels import (
     LabelledProblem,
     chances,
     chances_by_columns,
+    check_weight_of_labels,
     combined,
     unlike_the_rest,
 )
@@ -188,7 +189,12 @@ class Run:
         there, rows, probability = self.known.of(outcome.name, problem.sample, seed)
         if self.known.probability is None and not self.known.selected:
             self.notes += unlike_the_rest(problem.sample, rows)
-        y = np.concatenate([there, outcome.y[used]])
+        if self.quantity.row_options:
+            raise InputError(
+                f"what={type(self.quantity).__name__}(...) has a column of the training rows, "
+                "which target rows lack: leave out y_target, or ask for the two means one by one."
+            )
+        y, alike = np.concatenate([there, outcome.y[used]]), bool((there == there[0]).all())
         codes = np.unique(y, return_inverse=True)[1].reshape(-1).astype(np.float64)
         labelled = LabelledProblem.of(problem, rows, probability, codes)
         found = self.quantity.items(labelled, y, outcome.name)
@@ -200,14 +206,24 @@ class Run:
                 nothing = Number(np.nan, np.nan, np.nan, np.nan)
                 one = replace(item, numbers=dict.fromkeys(METHODS, nothing), size=_NO_ROWS)
                 without.append(str(item.group))
-            there, here = (Known(part.numbers["dr"], part.influence) for part in (one, item))
-            both, z = (
-                combined(there, here, rows) if self.covered.trusted else (there.number, np.nan)
-            )
+            number, alone = one.numbers["dr"], one.numbers["none"]
+            if alike and np.isfinite(alone.value):
+                number = alone  # and no model helps
+            if alone.high == np.inf:  # beyond all outcomes nothing bounds a quantile
+                number = replace(number, high=np.inf)
+            if alone.low == -np.inf:
+                number = replace(number, low=-np.inf)
+            both, z = number, np.nan
+            if self.covered.trusted:
+                here = Known(item.numbers["dr"], item.influence)
+                both, z = combined(Known(number, one.influence), here, rows)
             apart.append(z)
             for method, number in (("labels", one.numbers["none"]), ("both", both)):
                 yield _line(outcome.name, item, method, number, one.size.rows, one.size.plain)
         self.notes += about_assumption(apart[0], len(rows))
+        if alike:
+            text = f"All {len(rows)} outcomes of target rows are alike: they tell no spread."
+            self.notes.append(Note("alike outcomes", text, "warning"))
         if without:
             text = (
                 f"No target row of {', '.join(without)} has an outcome: these numbers rest on the "
@@ -353,6 +369,7 @@ class LabelledRows:
             chance = chances_by_columns(sample, rows, random_state)
         elif self.probability is not None:
             chance = self.probability[here[rows]]
+            check_weight_of_labels(sample.share[rows] / chance, chance)
         return y, rows, chance
 
 
@@ -366,15 +383,24 @@ def labelled_rows(sample: Samples, outcomes: list[Outcome], *, selected: bool) -
         raise InputError(
             f"y_target has {len(there)} columns, but y has {len(outcomes)}: pass the same outcomes."
         )
+    if {other.name for other in there} == {own.name for own in outcomes}:  # in any order
+        there = [next(o for o in there if o.name == own.name) for own in outcomes]
     for own, other in zip(outcomes, there, strict=True):
-        strange = set() if numbers else set(other.y[other.present]) - set(own.y[own.present])
+        seen = other.y[other.present]
+        if numbers and np.isin(own.y[own.present], (0.0, 1.0)).all():
+            odd = seen[~np.isin(seen, (0.0, 1.0))]
+            if len(odd):
+                raise InputError(
+                    f"y_target has the outcome {odd[0]:g}, but in the sample all are 0 or 1."
+                )
+        strange = set() if numbers else set(seen) - set(own.y[own.present])
         if strange:
             raise InputError(
                 f"y_target has the outcome {str(min(strange))!r}, which no row of the sample has. "
                 "Spell categories alike in both."
             )
     chosen = np.any([outcome.present for outcome in there], axis=0)
-    given = sample.beside.get("label_probability")
+    given = sample.beside.get("probability")
     by_name = {own.name: other for own, other in zip(outcomes, there, strict=True)}
     return LabelledRows(by_name, None if given is None else chances(given, chosen), selected)
 

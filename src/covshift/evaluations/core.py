@@ -195,7 +195,7 @@ def evaluate(
         | {_title("model", name): one for one, name, _ in models if _are_scores(one)},
         beside_target={
             "y_target": None if labels is None else unwrap_target(labels.y),
-            "label_probability": None if labels is None else labels.probability,
+            "probability": None if labels is None else labels.probability,
             "batch": batch,
         }
         | {_title("target scores", name): there for _, name, there in models},
@@ -219,7 +219,7 @@ def evaluate(
         for one, name, _ in models
     ]
     known = [reader.target_labels(y_target, scored) for scored, _ in judged]
-    chance, said = None, sample.beside.get("label_probability")
+    chance, said = None, sample.beside.get("probability")
     if known[0] is not None and said is not None:
         chance = chances(said, known[0].present)
     given = sample.inputs

@@ -31,6 +31,8 @@ from .methods import Method, losses_of
 from .metrics import limits, range_of, title
 from .problem import ScoredProblem
 
+_ROUNDING = 1e-12  # of a mean of squares
+
 
 @dataclass(frozen=True)
 class Regressed:
@@ -153,7 +155,7 @@ def explained(influence: Influence) -> Influence:
     """R^2 from the means of e^2, y and y^2."""
     mse, mean, square = influence.value
     spread = square - mean**2
-    if not spread > 0:
+    if not spread > _ROUNDING * abs(square):
         return influence.column(0).times(np.nan)
     ratio = mse / spread**2
     slope = np.array([[-1 / spread, -2 * mean * ratio, ratio]])

@@ -488,6 +488,12 @@ def _planned(
         needed = widths.needed(even, expected, [spread])
         random = widths.of(spread, even, count)
         lines.append(Expected(spread.what, spread.group, expected, random, needed))
+    for line in lines:
+        if not np.isfinite(line.half_width):
+            raise InputError(
+                f"{line.what}: {count} labels give no finite interval. Ask for more, or for "
+                "another number."
+            )
     widest = max(lines, key=lambda line: line.half_width)
     return Plan(
         Table(lines),

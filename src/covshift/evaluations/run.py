@@ -15,7 +15,13 @@ from ..data.columns import Outcome
 from ..data.row_weights import check_weight
 from ..diagnostics import Diagnosis
 from ..engine.intervals import Number
-from ..engine.labels import Known, chances_by_columns, combined, unlike_the_rest
+from ..engine.labels import (
+    Known,
+    chances_by_columns,
+    check_weight_of_labels,
+    combined,
+    unlike_the_rest,
+)
 from ..engine.overlap import Covered
 from ..engine.problem import Size
 from ..engine.weights import Weights, weigh
@@ -188,6 +194,7 @@ class Run:
             weight = weight / chances_by_columns(sample, rows, self.settings.random_state)
         elif chance is not None:
             weight = weight / chance[kept][rows]
+            check_weight_of_labels(weight, chance[kept][rows])
         return Labelled(rows, y, weight, self.covered.trusted)
 
     def _differences(self, models: list[OneModel]) -> Iterator[Difference]:
