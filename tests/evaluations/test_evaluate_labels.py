@@ -195,3 +195,11 @@ def test_interval_holds_where_the_outcome_given_the_features_has_changed():
 def test_bad_labels_are_refused_in_one_sentence(given, said):
     with pytest.raises(InputError, match=said):
         ask(given)
+
+
+def test_a_group_without_labels_is_named():
+    by = (np.where(X[:, 1] > 0, "a", "b"), np.where(T[:, 1] > 0, "a", "b"))
+    some = [y if T[k, 1] > 0 else None for k, y in enumerate(SOME)]
+    found = ask(some, by=by)
+    note = next(note for note in found.notes if note.kind == "groups without outcomes")
+    assert "No target row of b has" in note.text

@@ -29,7 +29,7 @@ models once more.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -154,6 +154,16 @@ def chances_by_columns(sample: Samples, rows: Rows, random_state: int) -> Real:
     with quiet(WeightWarning):
         final = weigh(there, None, max_weight=None, random_state=random_state).final
     return np.asarray(d / np.maximum(final, _LEAST))
+
+
+def no_labels_in(groups: Sequence[str]) -> Iterator[Note]:
+    """Say which groups have no labelled target row."""
+    if groups:
+        text = (
+            f"No target row of {', '.join(groups)} has an outcome: these numbers rest on the "
+            "correction alone."
+        )
+        yield Note("groups without outcomes", text, "warning")
 
 
 def unlike_the_rest(sample: Samples, rows: Rows) -> Iterator[Note]:

@@ -21,6 +21,7 @@ from ..engine.labels import (
     chances_by_columns,
     check_weight_of_labels,
     combined,
+    no_labels_in,
     unlike_the_rest,
 )
 from ..engine.methods import METHODS, Method
@@ -220,16 +221,12 @@ class Run:
             apart.append(z)
             for method, number in (("labels", one.numbers["none"]), ("both", both)):
                 yield _line(outcome.name, item, method, number, one.size.rows, one.size.plain)
-        self.notes += about_assumption(apart[0], len(rows))
+        of = f" {outcome.name!r}" if len(self.known.outcomes) > 1 else ""
+        self.notes += about_assumption(apart[0], len(rows), of)
         if alike:
             text = f"All {len(rows)} outcomes of target rows are alike: they tell no spread."
             self.notes.append(Note("alike outcomes", text, "warning"))
-        if without:
-            text = (
-                f"No target row of {', '.join(without)} has an outcome: these numbers rest on the "
-                "correction alone."
-            )
-            self.notes.append(Note("groups without outcomes", text, "warning"))
+        self.notes += no_labels_in(without)
 
     def _rows(self, outcome: str, item: Item) -> Iterator[Estimate]:
         for method in METHODS:
@@ -405,21 +402,21 @@ def labelled_rows(sample: Samples, outcomes: list[Outcome], *, selected: bool) -
     return LabelledRows(by_name, None if given is None else chances(given, chosen), selected)
 
 
-def about_assumption(z: float, count: int) -> Iterator[Note]:
+def about_assumption(z: float, count: int, of: str = "") -> Iterator[Note]:
     """Say whether the outcomes of target rows fit the correction."""
     if not np.isfinite(z):
         return
     apart = f"{abs(z):.1f} standard errors of their difference"
     if abs(z) > _APART:
         text = (
-            f"The {count} outcomes of target rows and the corrected number are {apart} apart: "
+            f"The {count} outcomes{of} of target rows and the corrected number are {apart} apart: "
             "given these columns, the outcome seems to differ between the two groups."
         )
         yield Note("assumption", text, "warning")
     else:
         yield Note(
             "assumption",
-            f"The {count} outcomes of target rows agree with the corrected number ({apart}).",
+            f"The {count} outcomes{of} of target rows agree with the corrected number ({apart}).",
         )
 
 

@@ -20,6 +20,7 @@ from ..engine.labels import (
     chances_by_columns,
     check_weight_of_labels,
     combined,
+    no_labels_in,
     unlike_the_rest,
 )
 from ..engine.overlap import Covered
@@ -86,6 +87,7 @@ class Run:
         found += notes.without_number(table.where(method=method), self.covered.sample.groups)
         if judged[0].few is not None and chance is None and not self.settings.selected:
             found += unlike_the_rest(self.covered.sample, judged[0].few.rows)
+        found += no_labels_in(judged[0].without)
         found += notes.undefined_labels(table.where(method="labels", group=None))
         found += notes.one_target_row(len(sample.T))
         final = np.zeros(len(outcome.y))
@@ -245,6 +247,7 @@ class OneModel:
     influence: dict[Where, Influence] = field(default_factory=dict)  # by the chosen method
     model_parts: dict[Where, Influence | None] = field(default_factory=dict)  # of their models
     changes: list[Change] = field(default_factory=list)
+    without: list[str] = field(default_factory=list)  # groups of which no target row has a label
     curves: Curves | None = None
     notes: list[Note] = field(default_factory=list)
 
@@ -344,6 +347,8 @@ class OneModel:
         """Add the lines of labels alone, and of labels with the correction."""
         assert self.few is not None
         alone, powered, size = labelled
+        if not size.rows and where[1] is not None and where[1] not in self.without:
+            self.without.append(where[1])
         both = powered.number
         if self.few.trusted:
             both, _ = combined(powered, corrected, self.few.rows)
