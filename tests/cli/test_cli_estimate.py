@@ -182,6 +182,7 @@ def labelled(files):
     return known, chance
 
 
+@pytest.mark.part(20)
 @pytest.mark.parametrize("probability", [False, True])
 def test_outcomes_of_target_rows_are_those_of_the_library(files, labelled, probability):
     known, chance = labelled
@@ -199,6 +200,7 @@ def test_outcomes_of_target_rows_are_those_of_the_library(files, labelled, proba
         assert row["interval"] == pytest.approx(other["interval"])
 
 
+@pytest.mark.thorough
 def test_the_column_of_the_outcome_may_hold_them(files, labelled):
     by_name = call(files, "--target-outcome", "y", target="same.csv")
     assert by_name.code == 0, by_name.err

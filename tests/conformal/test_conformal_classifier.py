@@ -72,6 +72,7 @@ CURVE = Curve().fit(X, y)
 LEARNER = LogisticRegression(max_iter=1000)
 
 
+@pytest.mark.part(2)
 @parametrize_with_checks(
     [
         ConformalClassifier(LEARNER, random_state=0),

@@ -497,6 +497,7 @@ def test_the_default_leans_from_flat_to_full_weights_as_far_as_they_differ(curve
     assert max(leans) > 0.1
 
 
+@pytest.mark.thorough
 def test_identities_hold_under_the_default_weights(curved):
     ask, _, y, (here, there) = curved
     shares = ask(np.digitize(y, [0, 1, 2]), what="proportion").value

@@ -342,6 +342,7 @@ def book(workbook):
 COMMAND = "estimate", "--outcome", "y", "--json"
 
 
+@pytest.mark.thorough
 def test_two_sheets_of_one_book_are_sample_and_target(book, tmp_path, workbook):
     for name in ("Sample", "Population"):
         rows = [[c.value for c in row] for row in openpyxl.load_workbook(book)[name].iter_rows()]

@@ -260,6 +260,7 @@ def test_the_report_opens_with_the_number_of_the_population(two, estimates):
     assert "The groups are known of the sample alone" in words
 
 
+@pytest.mark.thorough
 def test_without_overlap_the_report_says_so_instead_of_a_number(one):
     error = NoOverlapError("The training rows do not cover <b>this</b>.")
     text = report.build(one, error)
@@ -349,6 +350,7 @@ def test_without_overlap_there_is_no_number_for_the_model(one):
     assert numbers_of(text)["evaluations"] == {"refused": str(refused.value)}
 
 
+@pytest.mark.thorough
 def test_without_a_diagnosis_that_of_the_answer_is_shown(estimates):
     text = report.build(estimates)
     assert f"Verdict: {estimates.diagnosis.verdict}" in text
