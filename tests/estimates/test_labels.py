@@ -138,6 +138,20 @@ def test_a_group_without_outcomes_has_the_corrected_number_and_a_note():
     assert "No target row of b has" in note.text
 
 
+def test_a_group_s_residuals_are_divided_by_its_own_labels():
+    by = (np.where(X[:, 1] > 0, "a", "b"), np.where(T[:, 1] > 0, "a", "b"))
+    found = estimate(X, Y, T, y_target=Y_TARGET, by=by, outcome_model=Line())
+    h = Line().predict(T)
+    _, power, _ = reference.prediction_powered(ALL[ASKED], h[ASKED], h, np.ones(L))
+    for group in ("a", "b"):
+        there = by[1] == group
+        rows = ASKED[there[ASKED]]
+        value = power * h[there].mean() + np.mean(ALL[rows] - power * h[rows])
+        line = next(line for line in found if line.group == group)
+        assert np.mean(line.interval) == pytest.approx(value)
+        assert line.standard_error < 2 * ALL[rows].std(ddof=1) / len(rows) ** 0.5
+
+
 def test_alike_outcomes_of_a_rare_share_do_not_hide_the_correction():
     y = (np.arange(N) % 20 == 0) * 1.0
     found = estimate(X, y, T, y_target=np.where(np.isnan(Y_TARGET), np.nan, 0.0))

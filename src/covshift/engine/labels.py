@@ -49,6 +49,7 @@ from ..numerics.influence import Design, Influence
 from ..numerics.quiet import quiet
 from ..show.notes import Note
 from .intervals import Number
+from .methods import Signal
 from .outcome import predict
 from .problem import Problem
 from .weights import Weights, weigh
@@ -242,6 +243,23 @@ class LabelledProblem(Problem):
     def design(self) -> Design:
         """The labelled rows, drawn one by one; those of the sample are no part of them."""
         return Design.of(len(self.sample.X), np.where(self.fold >= 0, "labelled", "sample"), None)
+
+    def in_group(
+        self, signal: Signal, group: int | None, name: str
+    ) -> tuple[Signal, Signal | None]:
+        """Return the parts of a ratio; what h leaves counts by the labels of the group (Hájek).
+
+        The labels' share of a group is not that of the target: residuals are multiplied by
+        the ratio of the two, so that they are divided by the number of these labels.
+        """
+        top, bottom = super().in_group(signal, group, name)
+        if group is None or self._groups.target is None:
+            return top, bottom
+        d, share = self.sample.d, self.sample.share
+        here = d @ self._groups.indicator(group) / d.sum()
+        factor = share @ self._groups.indicator(group, target=True) / here
+        rest = factor * (top.values - top.h.train)
+        return Signal(top.values, CrossFit(top.values - rest, top.h.folds)), bottom
 
     def _predicted(self, y: NDArray[Any], classes: NDArray[Any] | None, name: str) -> CrossFit:
         """Predict, and shrink the predictions by their slope among the labelled rows."""
