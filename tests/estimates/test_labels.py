@@ -234,7 +234,7 @@ def test_rows_that_were_selected_by_columns_are_weighted_to_the_target():
     rng, errors, held = np.random.default_rng(3), {True: [], False: []}, []
     for _ in range(20):
         X, T = rng.normal(size=(60, 1)), rng.normal(size=(400, 1))
-        y, there = X[:, 0] * 0, 2 * T[:, 0] + rng.normal(size=400)  # y given x has changed
+        y, there = -X[:, 0], 2 * T[:, 0] + rng.normal(size=400)  # y given x has changed
         asked = rng.uniform(size=400) < 0.3 / (1 + np.exp(-2 * T[:, 0]))
         y_target = np.where(asked, there, np.nan)
         for selected in (True, False):
