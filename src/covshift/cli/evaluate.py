@@ -250,7 +250,6 @@ def batch_labels(samples: TwoFiles, args: argparse.Namespace) -> Any:
 def target_labels(samples: TwoFiles, args: argparse.Namespace, notes: list[Note]) -> dict[str, Any]:
     """Labels of the target, where it has some."""
     from ..engine.labels import Labels
-    from ..files.labels import read_numbers
 
     labels, named = samples.labels, getattr(args, "target_label", None)
     if labels is not None and options.is_file_of_labels(named):
@@ -268,11 +267,8 @@ def target_labels(samples: TwoFiles, args: argparse.Namespace, notes: list[Note]
     cells: list[Any] = [None] * len(samples.X_target)
     for row, label in zip(labels.scored.tolist(), labels.y_target.tolist(), strict=True):
         cells[row] = label
-    chance = getattr(args, "target_probability", None)
-    if chance is None:
-        return {"y_target": cells}
-    chances = read_numbers(samples.target_beside[chance], chance, "--target-probability")
-    return {"y_target": Labels(cells, chances)}
+    chances = options.chances_of_target(samples, args)
+    return {"y_target": cells if chances is None else Labels(cells, chances)}
 
 
 def _as_labels(cells: Any, task: str) -> list[Any]:

@@ -375,16 +375,21 @@ def labels_of_target(samples: TwoFiles, args: argparse.Namespace, name: str) -> 
 
     ``name`` is a column of the target, or a file that ``covshift plan`` wrote.
     """
-    from ..files.labels import read_numbers
-
     if is_file_of_labels(name):
         if args.target_probability is not None:
             raise InputError(f"{name} has probabilities: leave out --target-probability.")
         return _filled_in(samples, args, name)
-    cells, chance = samples.target_beside[name], args.target_probability
-    if chance is None:
-        return cells, None
-    return cells, read_numbers(samples.target_beside[chance], chance, "--target-probability")
+    return samples.target_beside[name], chances_of_target(samples, args)
+
+
+def chances_of_target(samples: TwoFiles, args: argparse.Namespace) -> list[float | None] | None:
+    """Chances with which target rows were chosen, where a column of them is named."""
+    from ..files.labels import read_numbers
+
+    name = getattr(args, "target_probability", None)
+    if name is None:
+        return None
+    return read_numbers(samples.target_beside[name], name, "--target-probability")
 
 
 def is_file_of_labels(name: str | None) -> bool:

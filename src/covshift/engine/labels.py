@@ -54,9 +54,9 @@ from .outcome import predict
 from .problem import Problem
 from .weights import Weights, weigh
 
+LEAST_LABELS = 5  # outcomes of target rows that tell a spread
 _NAMED = "target rows with an outcome"
 _LEAST = 1e-12  # of a weight, in units of the mean
-_LEAST_COUNT = 5  # labels, in equally likely ones
 _LEVEL = 0.01  # of the test whether these rows are a random part
 _TRUST = 8.0  # of exp(-z^2 / 8): settled by benchmarks/labels.py
 
@@ -131,12 +131,12 @@ def chances(given: Any, chosen: Flags) -> Real:
 def check_weight_of_labels(weight: Real, probability: Real) -> None:
     """Refuse labels of which one counts as much as all others."""
     count = kish(weight)
-    if count < _LEAST_COUNT <= len(weight):
+    if count < LEAST_LABELS <= len(weight):
         k = int(np.argmin(probability))
         raise InputError(
             f"The {len(weight)} outcomes of target rows count as {count:.1f} equally likely ones: "
             f"one of these rows has the probability {probability[k]:.2g}. Check the probabilities; "
-            f"an interval needs at least {_LEAST_COUNT} such outcomes."
+            f"an interval needs at least {LEAST_LABELS} such outcomes."
         )
 
 

@@ -15,6 +15,7 @@ from ..data.columns import Outcome, check_outcomes, row_list
 from ..data.row_weights import check_weight
 from ..engine.intervals import Number, interval_of
 from ..engine.labels import (
+    LEAST_LABELS,
     Known,
     LabelledProblem,
     chances,
@@ -40,7 +41,6 @@ from .margins import margin_factors, weigh_to_margins
 from .quantities import Quantity
 from .result import Change, Estimate, Estimates
 
-_LEAST_LABELS = 5  # outcomes of target rows that tell a spread
 _APART = 2.6  # standard errors: one of a hundred by chance
 _NO_ROWS = Size(0, 0.0, 0.0)
 _SMALL_GROUP = 5  # rows below which an interval is hardly worth its name
@@ -206,7 +206,7 @@ class Run:
             if one is None or not np.isfinite(one.numbers["dr"].value):
                 nothing = Number(np.nan, np.nan, np.nan, np.nan)
                 one = replace(item, numbers=dict.fromkeys(METHODS, nothing), size=_NO_ROWS)
-                without.append(str(item.group))
+                without += [] if item.group is None else [item.group]
             number, alone = one.numbers["dr"], one.numbers["none"]
             if alike and np.isfinite(alone.value):
                 number = alone  # and no model helps
@@ -356,10 +356,10 @@ class LabelledRows:
         here = np.arange(len(sample.T)) if sample.target_rows is None else sample.target_rows
         outcome = self.outcomes[name]
         rows = np.flatnonzero(outcome.present[here] & (sample.share > 0))
-        if len(rows) < _LEAST_LABELS:
+        if len(rows) < LEAST_LABELS:
             raise InputError(
                 f"y_target has {len(rows)} outcomes {name!r} of target rows that the answer is "
-                f"for; an interval needs at least {_LEAST_LABELS}. Leave it out, or add some."
+                f"for; an interval needs at least {LEAST_LABELS}. Leave it out, or add some."
             )
         y, chance = outcome.y[here[rows]], np.ones(len(rows))
         if self.selected:

@@ -50,7 +50,7 @@ from ..data.row_weights import kish
 from ..data.validation import is_margins, unwrap_target
 from ..diagnostics.coverage import set_aside
 from ..engine.intervals import Errors
-from ..engine.labels import Labels
+from ..engine.labels import LEAST_LABELS, Labels
 from ..engine.problem import Item, Problem
 from ..engine.weights import weigh
 from ..estimates import CDF, Proportion, Quantile
@@ -73,7 +73,6 @@ from .problem import ScoredProblem
 from .run import codes
 
 COUNT = 100  # labels, where nothing is said
-LEAST = 5  # labels that `estimate` and `evaluate` take
 _UNIFORM = 0.3  # a: share of the labels that are drawn as the target is
 _MANY_ROWS = 20_000  # from which three folds are enough
 
@@ -145,7 +144,7 @@ def plan(
     """
     refuse_old_order(X, y)
     if count is not None:
-        whole(LEAST).check(count, "count")
+        whole(LEAST_LABELS).check(count, "count")
     number(above=0, below=1).check(confidence, "confidence")
     whole(0).check(random_state, "random_state")
     if half_width is not None:
@@ -418,7 +417,7 @@ class Widths:
 
     def needed(self, sizes: Real, half_width: float, spreads: list[Spread] | None = None) -> int:
         """Fewest labels with which no interval is wider; all rows where none are enough."""
-        low, high = LEAST, max(LEAST, self.most)
+        low, high = LEAST_LABELS, max(LEAST_LABELS, self.most)
         own = self if spreads is None else replace(self, spreads=spreads)
         while low < high:
             middle = (low + high) // 2
@@ -467,8 +466,10 @@ def _planned(
 ) -> Plan:
     widths = Widths(spreads, sample.share, sample.finite_population, settings.confidence)
     sizes, even, most = widths.sizes, widths.even, widths.most
-    if most < LEAST:
-        raise InputError(f"X_target has {most} rows. An interval needs {LEAST} labels at least.")
+    if most < LEAST_LABELS:
+        raise InputError(
+            f"X_target has {most} rows. An interval needs {LEAST_LABELS} labels at least."
+        )
     if count is not None and count > most:
         raise InputError(f"count={count}, but the target has {most} rows to label.")
     if half_width is not None:

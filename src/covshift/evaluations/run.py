@@ -16,6 +16,7 @@ from ..data.row_weights import check_weight
 from ..diagnostics import Diagnosis
 from ..engine.intervals import Number
 from ..engine.labels import (
+    LEAST_LABELS,
     Known,
     chances_by_columns,
     check_weight_of_labels,
@@ -42,8 +43,6 @@ from .metrics import Bins, Metric, class_metrics, number_metrics, title
 from .numbers import Regressed
 from .problem import Learned, ScoredProblem
 from .result import Difference, Evaluations, Performance
-
-_LEAST_LABELS = 5  # of the target
 
 
 @dataclass
@@ -182,10 +181,10 @@ class Run:
             return None
         kept = self.covered.sample.inputs.target
         rows = np.flatnonzero(labels.present[kept] & (self.covered.sample.share > 0))
-        if len(rows) < _LEAST_LABELS:
+        if len(rows) < LEAST_LABELS:
             raise InputError(
                 f"y_target has {len(rows)} labels of target rows that the answer is for; an "
-                f"interval needs at least {_LEAST_LABELS}. Leave it out, or add some."
+                f"interval needs at least {LEAST_LABELS}. Leave it out, or add some."
             )
         y = labels.y[kept][rows]
         if scored.classes:
