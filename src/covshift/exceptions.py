@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 
 class CoverageWarning(UserWarning):
     """Part of the training sample, or all of it, is not seen from the target.
@@ -48,7 +50,17 @@ class SlowWarning(UserWarning):
 
 
 class InputError(ValueError):
-    """Data, a file or an option that cannot be used; the message says what to do next."""
+    """Data, a file or an option that cannot be used; the message says what to do next.
+
+    Long words that it quotes, such as a cell, are cut.
+    """
+
+    def __init__(self, message: object = "") -> None:
+        super().__init__(_LONG_WORD.sub(lambda word: word[0][:_WORD] + "…", str(message)))
+
+
+_WORD = 200  # characters of a word that a message shows, at most
+_LONG_WORD = re.compile(rf"\S{{{_WORD + 1},}}")
 
 
 class InputTypeError(InputError, TypeError):

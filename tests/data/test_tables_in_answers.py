@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from decimal import Decimal
 from functools import cache
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LogisticRegression, Ridge
+from numpy.testing import assert_allclose
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -15,7 +17,8 @@ import covshift
 from covshift import Margins, Reweighted, TableEncoder, estimate, evaluate
 from covshift.comparison import Method, compare
 from covshift.conformal import ConformalClassifier, ConformalRegressor
-from covshift.exceptions import UnseenLevelWarning
+from covshift.encoding.cells import read_cells
+from covshift.exceptions import InputError, UnseenLevelWarning
 
 pd = pytest.importorskip("pandas")
 
@@ -258,3 +261,75 @@ def test_margins_weigh_a_table_that_the_estimator_gets_as_numbers():
     share = model.weights_ @ (X.smoker == "yes") / model.weights_.sum()
     assert share == pytest.approx(0.5)
     assert model.predict(X).shape == (N,)
+
+
+def _survey_of_regions(rows=60):
+    frame = pd.DataFrame({"region": ["n", "s", "w"] * (rows // 3), "y": [0.0, 1.0] * (rows // 2)})
+    return frame, Margins({"region": {"n": 0.3, "s": 0.4, "w": 0.3}})
+
+
+@pytest.mark.parametrize("dtype", ["string", object])
+def test_a_gap_of_pandas_beside_margins_is_named(dtype):
+    sample, margins = _survey_of_regions()
+    sample["region"] = sample["region"].astype(dtype)
+    sample.loc[3, "region"] = pd.NA
+    with pytest.raises(InputError, match="column 'region' has 1 missing values"):
+        estimate(sample, "y", margins)
+
+
+def test_a_name_that_is_there_twice_beside_margins_is_named():
+    sample, margins = _survey_of_regions()
+    twice = pd.concat([sample[["region"]], sample], axis=1)
+    with pytest.raises(InputError, match="several columns named 'region'"):
+        estimate(twice, "y", margins)
+
+
+def test_whole_numbers_of_hundreds_of_digits_are_refused_by_name():
+    sample, _ = _survey_of_regions()
+    target = sample[["region"]].assign(long=-(10**400))
+    with pytest.raises(InputError, match="inf: column 'long'"):
+        estimate(sample.assign(long=10**400), "y", target)
+
+
+def test_outcomes_of_rows_without_weight_are_no_sample():
+    sample, _ = _survey_of_regions()
+    sample.loc[:29, "y"] = np.nan
+    weight = np.repeat([1.0, 0.0], 30)
+    with pytest.raises(InputError, match="None of the 30 training rows"):
+        estimate(sample, "y", sample[["region"]], sample_weight=weight)
+
+
+def test_true_is_another_word_than_one_in_any_order_of_rows():
+    cells = [True, 1, "a"] * 20
+    orders = [
+        read_cells(pd.DataFrame({"c": part}, dtype=object), "X") for part in (cells, cells[::-1])
+    ]
+    for found in orders:
+        assert found["c"].counts() == {"True": 20, "1": 20, "a": 20}
+
+
+def test_a_message_does_not_quote_a_whole_book():
+    sample, margins = _survey_of_regions()
+    sample.loc[0, "region"] = "x" * 100_000
+    with pytest.raises(InputError, match="x…") as error:
+        estimate(sample, "y", margins)
+    assert len(str(error.value)) < 1000
+
+
+def test_a_message_about_complex_numbers_does_not_quote_them():
+    with pytest.raises(InputError) as error:
+        estimate(np.full((60, 2), 1j), np.tile([0.0, 1.0], 30), np.ones((50, 2)))
+    assert "\n" not in str(error.value)
+
+
+def test_decimals_of_arrow_reach_a_model_as_numbers():
+    pa = pytest.importorskip("pyarrow", reason="needs pyarrow")
+    rng = np.random.default_rng(0)
+    x, t = (rng.normal(size=n).round(2) for n in (60, 80))
+    y = (x > 0) * 1.0
+    decimals = [pa.table({"x": [Decimal(str(v)) for v in part]}) for part in (x, t)]
+    plain = [pa.table({"x": part}) for part in (x, t)]
+    found, same = (
+        estimate(a, y, b, outcome_model=LinearRegression()).value for a, b in (decimals, plain)
+    )
+    assert_allclose(found, same, rtol=1e-12)

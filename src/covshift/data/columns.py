@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from ..encoding.cells import is_gap, is_table
+from ..encoding.cells import is_table
 from ..exceptions import InputError, InputTypeError
 from ..numerics.array import Flags, Rows, is_array, to_numpy
 from ..show.words import meant
 from .features import column_label, select
 from .validation import column_names
+from .values import is_gap
 
 _MOST_KINDS = 20  # of text that is taken for categories
 _NAMED = 10  # rows that a message names

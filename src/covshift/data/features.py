@@ -16,6 +16,7 @@ from ..exceptions import InputError
 from ..numerics.array import Real, Rows
 from ..numerics.hashing import Keys, RowUnits, mixed_hash, row_hash
 from .validation import column_names
+from .values import is_gap
 
 Kind = Literal["number", "category", "missing"]
 MISSING = " missing"  # how the name of a column that marks gaps ends
@@ -193,7 +194,7 @@ def cells_of(X: Any, name: str, title: str, *, as_text: bool = True) -> list[Any
     """Return the cells of a frame's column, as text unless told otherwise; none may be missing."""
     column = X[column_label(X, name)]
     cells = column.to_pylist() if hasattr(column, "to_pylist") else list(column)
-    missing = sum(cell is None or cell != cell for cell in cells)
+    missing = sum(map(is_gap, cells))
     if missing:
         raise InputError(
             f"{title}: column {name!r} has {missing} missing values. Fill them first, for example "

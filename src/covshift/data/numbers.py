@@ -74,6 +74,11 @@ def date_columns(X: Any) -> list[str]:
     return _columns_of_type(X, lambda dtype: _DATE_KINDS.match(dtype))
 
 
+def decimal_columns(X: Any) -> list[str]:
+    """Return the names of a frame's columns of decimals, with which models cannot count."""
+    return _columns_of_type(X, lambda dtype: dtype.startswith("decimal"))
+
+
 def _columns_of_type(X: Any, wanted: Callable[[str], Any]) -> list[str]:
     names = getattr(X, "column_names", None)  # pyarrow
     names = getattr(X, "columns", None) if names is None else names

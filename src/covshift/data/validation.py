@@ -258,7 +258,10 @@ def check_dense(X: Any, name: str, dtype: Any) -> Any:
     except TypeError as error:  # a sparse matrix
         raise InputTypeError(f"{name}: {error}") from error
     except ValueError as error:
-        raise InputError(f"{name}: {error}") from error
+        reason = str(error)
+        if reason.startswith("Complex"):
+            reason = reason.partition("\n")[0]  # the cells follow
+        raise InputError(f"{name}: {reason}") from error
 
 
 def weight_like(weight: Real, X: Array, name: str) -> Array:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ..data.numbers import check_exact, refuse_masked, refuse_repeated
 from ..data.validation import check_dense
+from ..data.values import is_gap
 from ..exceptions import InputError
 
 CellKind = Literal["number", "boolean", "category", "ordered", "date", "text"]
@@ -240,11 +241,20 @@ def _of_objects(cells: list[Any], name: str, title: str) -> Cells:
             f"{title}: column {name!r} holds a {type(strange).__name__}, which is neither number, "
             "text nor date. Convert it, or leave it out."
         )
-    return Cells.of_text(name, "category", cells)
+    # True equals 1, and is another word
+    words = [str(cell) if isinstance(cell, bool | np.bool_) else cell for cell in cells]
+    return Cells.of_text(name, "category", words)
 
 
 def _numbers(cells: list[Any]) -> NDArray[np.float64]:
-    return np.array([np.nan if is_gap(cell) else float(cell) for cell in cells], dtype=np.float64)
+    return np.array([np.nan if is_gap(cell) else _float(cell) for cell in cells], dtype=np.float64)
+
+
+def _float(cell: Any) -> float:
+    try:
+        return float(cell)
+    except OverflowError:  # a whole number of hundreds of digits
+        return np.inf if cell > 0 else -np.inf
 
 
 def _moments(cells: list[Any]) -> NDArray[np.float64]:
@@ -283,13 +293,3 @@ def spelled(cell: Any, kind: str = "text") -> Any:
     if isinstance(cell, float) and cell.is_integer() and abs(cell) < 1e15:
         return str(int(cell))  # 1.0 is 1, which a gap in the column made a float
     return str(cell)
-
-
-def is_gap(cell: Any) -> bool:
-    """Tell whether a cell is missing: None, NaN, NaT or NA."""
-    if cell is None:
-        return True
-    try:
-        return bool(cell != cell)  # NaN, NaT
-    except (TypeError, ValueError):  # pandas.NA
-        return True

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ..data.fields import PLAIN, Each, Kind, Part, Texts
-from ..data.numbers import category_columns, date_columns
+from ..data.numbers import category_columns, date_columns, decimal_columns
 from ..data.parameters import Rules, check_parameters, whole
 from ..data.validation import check_columns, column_names, unwrap_target
 from ..exceptions import InputError, UnseenLevelWarning
@@ -332,7 +332,7 @@ def is_plain(X: Any, title: str = "X") -> bool:
     names = column_names(X) or []
     if len(set(names)) < len(names):  # which the check of numbers refuses
         return True
-    if has_text(X):
+    if has_text(X) or decimal_columns(X):
         return False
     return not any(np.isnan(cells.values).any() for cells in read_cells(X, title).values())
 

@@ -203,6 +203,10 @@ def estimate(
             raise
         quantity = Proportion()
     known = np.flatnonzero(np.any([outcome.present for outcome in outcomes], axis=0))
+    if not sample.d[known].any():
+        raise InputError(
+            f"None of the {len(known)} training rows that have the outcome has a positive weight."
+        )
     if margins is not None:
         covered = covered_by_margins(sample, known)
     else:

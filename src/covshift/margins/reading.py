@@ -333,6 +333,8 @@ def _numbers(
         cells = [level_of(value) for value in values] if levels else []
     elif name not in names:
         raise InputError(f"{title} lacks the column {name!r}, which the margins name.")
+    elif names.count(name) > 1:
+        raise InputError(f"{title} has several columns named {name!r}. Rename them.")
     elif levels:
         cells = [level_of(cell) for cell in cells_of(X, name, title, as_text=False)]
     else:
