@@ -31,6 +31,8 @@ from .parallel import one_thread
 from .progress import import_extra
 
 _ROWS = 1 << 16  # predicted at a time
+_FEW_DISTINCT = 30  # rows, which may be equal by chance
+_APART, _FILLED = 0.9, 0.2  # shares of values that differ, and of a lattice that they fill
 
 
 @dataclass(frozen=True)
@@ -108,24 +110,22 @@ def stacked(rows: Any, more: Any, named: str) -> Any:
     return np.vstack([np.asarray(rows), np.asarray(more)])
 
 
-def deal(X: Real, y: Real, n_folds: int, *, classes: Any = None, cluster: Any = None) -> Rows:
+def deal(X: Real, y: Real, n_folds: int, *, cluster: Any = None) -> Rows:
     """Number the fold of each row (N,), by what the row holds and not by its place.
 
-    Rows are ordered by a hash of X, which is at random, and dealt in turn, class by class where
-    ``classes`` (N,) are given; rows of one cluster stay together. Where some rows of X are equal,
-    chance orders all of them: dealt in turn, folds of few categories would be more alike than
-    chance has it, and a jackknife over them too sure of itself.
+    Rows are ordered by a hash of X, which is at random, and dealt in turn; rows of one cluster stay
+    together, and so do copies of a row: a model that has seen one has seen the other. Where some
+    rows of X are equal, chance orders all of them: dealt in turn, folds of few categories would be
+    more alike than chance has it, and a jackknife over them too sure of itself.
     """
     key = row_hash(X, units=RowUnits.of(X))
+    if cluster is None and keys_repeat(key):
+        cluster = _copies(X, key, y)
+        if cluster is None:
+            order = np.lexsort((y, key))[np.random.default_rng(0).permutation(len(X))]
+            return _in_turn(order, n_folds)
     if cluster is None:
-        order = np.lexsort((y, key))
-        if keys_repeat(key):
-            order = order[np.random.default_rng(0).permutation(len(order))]
-        if classes is not None:
-            order = order[np.argsort(np.asarray(classes)[order], kind="stable")]
-        fold = np.empty(len(X), dtype=np.intp)
-        fold[order] = np.arange(len(X)) % min(n_folds, len(X))
-        return fold
+        return _in_turn(np.lexsort((y, key)), n_folds)
     _, group = np.unique(cluster, return_inverse=True)
     group = group.reshape(-1)
     first = np.full(int(group.max()) + 1, np.iinfo(np.uint64).max, dtype=np.uint64)
@@ -133,6 +133,38 @@ def deal(X: Real, y: Real, n_folds: int, *, classes: Any = None, cluster: Any = 
     rank = np.empty(len(first), dtype=np.intp)
     rank[np.argsort(first, kind="stable")] = np.arange(len(first))
     return np.asarray(rank[group] % min(n_folds, len(first)))
+
+
+def _in_turn(order: Rows, n_folds: int) -> Rows:
+    fold = np.empty(len(order), dtype=np.intp)
+    fold[order] = np.arange(len(order)) % min(n_folds, len(order))
+    return fold
+
+
+def _copies(X: Real, key: Any, y: Real) -> Rows | None:
+    """Number the distinct rows (N,) where equal rows are copies; None where they are other people.
+
+    They are copies where some number above one divides how often each is there, such as each twice;
+    or where a column that is no lattice of few steps, as whole numbers are, tells nearly all
+    distinct rows apart: then chance makes no equal rows. Of few distinct rows nobody knows.
+    """
+    pairs = np.rec.fromarrays([key, y])
+    _, first, group, counts = np.unique(
+        pairs, return_index=True, return_inverse=True, return_counts=True
+    )
+    if not _FEW_DISTINCT <= len(counts) < len(X):
+        return None
+    copied = np.gcd.reduce(counts) > 1 or any(map(_tells_apart, X[first].T))
+    return group.reshape(-1) if copied else None
+
+
+def _tells_apart(column: Real) -> bool:
+    """Whether nearly all values (n,) differ, and are not steps of a lattice that is well filled."""
+    values = np.unique(column)
+    if len(values) < _APART * len(column):
+        return False
+    steps = np.diff(values)
+    return bool(len(values) * steps.min() < _FILLED * (values[-1] - values[0]))
 
 
 def cross_fit(
