@@ -7,7 +7,7 @@ read in their evident meaning: Algorithm 2's max(x_i, x_i) as max(x_i, x_j), its
 from __future__ import annotations
 
 import math
-from itertools import combinations
+from itertools import combinations, permutations
 
 import numpy as np
 from scipy import integrate
@@ -835,3 +835,27 @@ def spread_of_influence(metric, mass, q, step=1e-6):
         square = sum(chance * (one - mean) ** 2 for chance, one in zip(q[i], g, strict=True))
         found.append(square**0.5)
     return found
+
+
+def corrected_for(b, t, y, d, share, columns, penalty):
+    """The number by a ridge regression on some columns, fitted once more to what it leaves."""
+    d = d / d.sum()
+    centre = d @ b
+    root = np.sqrt(d)[:, None]
+    A = np.vstack([root * (b - centre)[:, columns], np.sqrt(penalty) * np.eye(len(columns))])
+    left, beta = y - d @ y, np.zeros(len(columns))
+    for _ in range(2):
+        goal = np.append(root[:, 0] * left, np.zeros(len(columns)))
+        more = np.linalg.lstsq(A, goal, rcond=None)[0]
+        beta, left = beta + more, left - (b - centre)[:, columns] @ more
+    return d @ y + (share @ t - centre)[columns] @ beta
+
+
+def shapley_values(value, n):
+    """The mean over all orders of what each of n players adds."""
+    found = np.zeros(n)
+    orders = list(permutations(range(n)))
+    for order in orders:
+        for k, player in enumerate(order):
+            found[player] += value(order[: k + 1]) - value(order[:k])
+    return found / len(orders)

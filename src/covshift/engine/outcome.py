@@ -274,6 +274,8 @@ class LeaveOneOutRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     left_out_ : (N,) array
         Prediction of each training row by the fit without it.
+    penalty_, freedom_ : float
+        In units of the standardised columns' moments; the effective number of coefficients.
     """
 
     def fit(self, X: Real, y: Real, sample_weight: Real | None = None) -> Self:
@@ -289,9 +291,10 @@ class LeaveOneOutRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.spread_ = np.maximum(spread, _reach(B) / 2)[self.kept_]
         if not self.kept_.any():
             self._set(np.zeros(0))
+            self.penalty_, self.freedom_ = 0.0, 0.0
             self.left_out_ = _leave_out(y, np.full(len(y), self.mean_), share)
             return self
-        B = self._standardised(B)
+        B = self.standardised(B)
         values, Q = _axes(np.sqrt(share)[:, None] * B)
         Z = B @ Q  # (N, r)
         moment = Z.T @ (share * (y - self.mean_))
@@ -301,6 +304,8 @@ class LeaveOneOutRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         predicted = _leave_out(y[:, None], self.mean_ + Z @ coefs, leverage)
         best = int(np.argmin(share @ (y[:, None] - predicted) ** 2))
         self.left_out_ = predicted[:, best].copy()
+        self.penalty_ = float(_PENALTIES[best] * values.mean())
+        self.freedom_ = float(values @ shrunk[:, best])
         self._set(Q @ coefs[:, best])
         return self
 
@@ -314,7 +319,8 @@ class LeaveOneOutRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.coef_[self.kept_] = standardised / self.spread_
         self.intercept_ = self.mean_ - float(self.center_ @ self.coef_)
 
-    def _standardised(self, B: Real) -> Real:
+    def standardised(self, B: Real) -> Real:
+        """Return the columns that vary, centred and in their units, at rows (M, p)."""
         return np.asarray((B[:, self.kept_] - self.center_[self.kept_]) / self.spread_)
 
 
