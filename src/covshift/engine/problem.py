@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Self
@@ -14,6 +15,7 @@ from ..data.row_weights import kish
 from ..numerics.array import Flags, Real, Rows
 from ..numerics.crossfit import CrossFit, Features, deal
 from ..numerics.influence import Design, Influence
+from .explanation import Moved
 from .intervals import Errors, Number
 from .methods import Engine, Method, Signal, share_of_full_weights
 from .outcome import NAME, classifies, predict, predict_linear, random_folds
@@ -41,6 +43,7 @@ class Item:
     errors: dict[Method, Errors]
     change: Number | None = None  # the method's number less the plain one
     influence: Influence | None = None  # of the doubly robust number, where it has one
+    moved: Moved | None = None  # what explains the change, where a problem asks for it
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,8 @@ class Problem:
     outcome: Real | None = None  # (N,): tells rows of equal features apart
     seen: dict[str, list[str]] = field(default_factory=dict)  # models chosen, by what they predict
     made: dict[Any, Signal] = field(default_factory=dict)  # signals, which other weights share
+    # What is fixed while a number moves, by its label and group; None: nothing is to be explained.
+    fixed: dict[tuple[str, str | None], Any] | None = None
 
     @cached_property
     def design(self) -> Design:
@@ -201,6 +206,23 @@ class Problem:
     def unshrunken(self) -> Self:
         """The same problem, whose doubly robust form does not lean."""
         return replace(self, weights=replace(self.weights, steady=None))
+
+    def moved(
+        self,
+        values: Real,
+        plain: Influence,
+        corrected: Influence,
+        errors: Mapping[Method, Errors],
+    ) -> Moved:
+        """Return what explains the change of a number that is, to first order, a mean of values."""
+        final, finite = self.weights.final, self.finite_population
+        one = errors[self.explained_method]
+        return Moved(self.sample, values, plain, corrected, one, final, finite)
+
+    @property
+    def explained_method(self) -> Method:
+        """The method whose influence values tell the error of a change."""
+        return self.method if self.method in ("dr", "weights") else "dr"
 
     def size_of(self, group: int | None, within: Flags | None = None) -> Size:
         """Rows, and effective rows, of a group or of all; only those ``within``, if given."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data.parameters import number
+from ..engine.explanation import Moved
 from ..engine.intervals import Errors, Number
-from ..engine.methods import METHODS, Signal
+from ..engine.methods import METHODS, Method, Signal
 from ..engine.problem import Item, Problem
 from ..numerics.array import Flags, Real, Rows
 from ..numerics.crossfit import CrossFit
@@ -111,8 +112,10 @@ class Quantile(Quantity):
                     error, t = errors.error(found, besides)
                     numbers[method] = _woodruff(steps, p, error, t, errors)
                 word = "median" if p == 0.5 else f"quantile {p:g}"
-                size = problem.size_of(group)
-                yield Item(word, label, numbers, False, 1.0, size, all_errors)
+                size, moved = problem.size_of(group), None
+                if problem.fixed is not None:
+                    moved = _moved(problem, y, (group, label, word), numbers, all_errors, parts)
+                yield Item(word, label, numbers, False, 1.0, size, all_errors, moved=moved)
 
 
 @dataclass(frozen=True)
@@ -120,6 +123,47 @@ class Median(Quantile):
     """The quantile at one half."""
 
     q: Any = field(default=0.5, init=False)
+
+
+def _moved(
+    problem: Problem,
+    y: Real,
+    where: tuple[int | None, str | None, str],
+    numbers: Mapping[Method, Number],
+    errors: Mapping[Method, Errors],
+    parts: tuple[Signal, Signal | None],
+) -> Moved | None:
+    """What explains the change of a quantile: that of the share up to the plain one, over f.
+
+    f is the mean density between the plain and the corrected quantile, of the weighted rows; where
+    these are the same, what the errors of the share and of the quantile say.
+    """
+    group, label, word = where
+    assert problem.fixed is not None
+    inside = np.ones(len(y))
+    if group is not None and problem.sample.groups is not None:
+        inside = problem.sample.groups.indicator(group)
+    method = problem.explained_method
+    corrected = problem.ratio(*parts, method)
+    if (word, label) not in problem.fixed:
+        here, there = numbers["none"].value, numbers[method].value
+        steps = _steps(problem, y, group, problem.weights.final)
+        density = np.nan
+        if here != there:
+            density = (steps.at(there) - steps.at(here)) / (there - here)
+        if not density > 0:
+            error = numbers[method].standard_error
+            density = errors[method].error(corrected)[0] / error if error > 0 else np.nan
+        size = problem.weights.final @ inside / problem.weights.final.sum()
+        problem.fixed[word, label] = here, density, size
+    here, density, size = problem.fixed[word, label]
+    if not 0 < density < np.inf:
+        return None
+    share = _plain_share(problem, y <= here, group)
+    values = here - inside * ((y <= here) - share.value[0]) / (density * size)
+    plain = replace(share.times(-1 / density), value=np.array([numbers["none"].value]))
+    found = replace(corrected.times(-1 / density), value=np.array([numbers[method].value]))
+    return problem.moved(values, plain, found, errors)
 
 
 def _steps(problem: Problem, y: Real, group: int | None, w: Real) -> Steps:

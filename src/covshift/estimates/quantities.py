@@ -345,8 +345,15 @@ class Difference(Quantity):
                     left = float(abs(found["dr"].value[0] - found["weights"].value[0]))
                 numbers[method] = errors[method].number(found[method], besides=left)
             size = problem.size_of(group)
-            about = f"{label} - {reference}"
-            yield Item(about, None, numbers, False, 2.0, size, errors, influence=found["dr"])
+            about, moved = f"{label} - {reference}", None
+            if problem.fixed is not None:
+                values = _values(problem, *parts, (about, label))
+                values = values - _values(problem, *of_base, (about, reference))
+                own = found[problem.explained_method]
+                moved = problem.moved(values, found["none"], own, errors)
+            yield Item(
+                about, None, numbers, False, 2.0, size, errors, influence=found["dr"], moved=moved
+            )
 
 
 def _freedom(errors: Errors) -> float:
@@ -379,6 +386,28 @@ def item(
     if problem.method in ("dr", "weights"):
         difference = found[problem.method].minus(found["none"])
         change = errors[problem.method].number(difference)
+    moved = None
+    if problem.fixed is not None:
+        values = factor * _values(problem, top, bottom, (label, name))
+        moved = problem.moved(values, found["none"], found[problem.explained_method], errors)
     scaled = None if slack is None else slack * factor
     size = problem.size_of(group)
-    return Item(label, name, numbers, proportion, scaled, size, errors, change, found["dr"])
+    return Item(label, name, numbers, proportion, scaled, size, errors, change, found["dr"], moved)
+
+
+def _values(
+    problem: Problem, top: Signal, bottom: Signal | None, key: tuple[str, str | None]
+) -> Real:
+    """Values (N,) whose mean changes as a mean, or as a ratio, does.
+
+    a_1 / b_1 - R_0 = [(a_1 - a_0) - R_0 (b_1 - b_0)] / b_1 with R_0 = a_0 / b_0 is exact.
+    """
+    if bottom is None:
+        return top.values[:, 0]
+    assert problem.fixed is not None
+    if key not in problem.fixed:
+        means = problem.engine.means
+        at = means(bottom, problem.explained_method).value[0]
+        problem.fixed[key] = problem.ratio(top, bottom, "none").value[0], at
+    ratio, at = problem.fixed[key]
+    return np.asarray(ratio + (top.values[:, 0] - ratio * bottom.values[:, 0]) / at)

@@ -93,8 +93,17 @@ class Coefficients(Quantity):
             if problem.method in ("dr", "weights"):
                 difference = found[problem.method].minus(found["none"]).column(k)
                 change = errors[problem.method].number(difference)
-            own = found["dr"].column(k)
-            yield Item(column, None, numbers, False, None, size, errors, change, own)
+            own, moved = found["dr"].column(k), None
+            if problem.fixed is not None:
+                if (column, None) not in problem.fixed:
+                    b = found[problem.explained_method].value
+                    inverse = _inverse(T, problem.sample.share, b, self.family)
+                    problem.fixed[column, None] = found["none"].value, inverse[k]
+                b, slope = problem.fixed[column, None]
+                scores = (X @ slope) * (signal.values[:, 0] - _mean(X @ b, self.family))
+                both = found["none"].column(k), found[problem.explained_method].column(k)
+                moved = problem.moved(b[k] + scores, *both, errors)
+            yield Item(column, None, numbers, False, None, size, errors, change, own, moved)
 
     def _columns(self, sample: Samples) -> tuple[tuple[Real, Real], tuple[str, ...]]:
         """Return the columns of the regressors, (N, p) and (M, p), and their names."""
@@ -149,6 +158,13 @@ def _solve(
     score = T * (h.target[:, 0] - _mean(T @ b, family))[:, None]
     target = (share[:, None] * (score - share @ score)) @ A
     return Influence(b, train, no_target if problem.finite_population else target)
+
+
+def _inverse(X: Real, w: Real, b: Real, family: Family) -> Real:
+    """Inverse of the derivative of sum w x' mu(x'b) by b: (p, p)."""
+    mu = _mean(X @ b, family)
+    slope = mu * (1 - mu) if family == "logistic" else np.ones(len(w))
+    return np.asarray(np.linalg.pinv(((w * slope)[:, None] * X).T @ X, hermitian=True))
 
 
 def _newton(X: Real, w: Real, moment: Real, family: Family) -> tuple[Real, Real]:

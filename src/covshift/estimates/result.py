@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from ..data.parameters import number
 from ..diagnostics import Diagnosis, MarginsDiagnosis
+from ..engine.explanation import Explanation, explained
 from ..engine.methods import Method
-from ..exceptions import InputError
+from ..exceptions import InputError, InputTypeError
 from ..margins import Margins
 from ..numerics.array import Real
 from ..show.answer import ASSUMPTION, OF_LABELS, Answer, caution_of
@@ -146,6 +147,7 @@ class Estimates(Answer):
     notes: tuple[Note, ...] = ()
     margins: Margins | None = None
     n_labels: int = 0
+    _rows: Any = field(default=None, repr=False)  # what `explain` needs: not kept in files
 
     _facts: ClassVar[tuple[str, ...]] = (
         *("what", "method", "confidence", "effective_sample_size", "design_effect"),
@@ -229,6 +231,39 @@ class Estimates(Answer):
         rows = tuple(replace(row, sensitivity_interval=_widened(row, change)) for row in self.table)
         return replace(self, table=Table(rows), sensitivity=change)
 
+    def explain(
+        self, row: Estimate | None = None, *, groups: Mapping[str, Sequence[str]] | None = None
+    ) -> Explanation:
+        """Say why the number changed from the sample to the target: how much each column moved.
+
+        Parameters
+        ----------
+        row : Estimate, optional
+            Which number: a row of `table`. Default: the one that the sentence is about.
+        groups : dict of str to list of str, optional
+            Columns to join: ``{"money": ["income", "wealth"]}``.
+
+        Returns
+        -------
+        Explanation
+            One line per column, with intervals, that sum to the change. Where outcomes of target
+            rows were given, the three parts of the change, and where alike rows differ.
+
+        Examples
+        --------
+        >>> from covshift import estimate
+        >>> from covshift.datasets import make_survey
+        >>> survey = make_survey(500, 1000, random_state=0)
+        >>> why = estimate(survey.X, survey.y, survey.X_target).explain()
+        >>> round(sum(part.value for part in why.table) - why.change.value, 10)
+        0.0
+        """
+        row = self.headline if row is None else row
+        return explained_row(self, row, Estimate, groups)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_rows": None}
+
     def __iter__(self) -> Iterator[Estimate]:
         return iter(self.estimates)
 
@@ -309,6 +344,14 @@ class Estimates(Answer):
         category = f" = {row.what}" if self.what == "proportion" else ""
         return printable(f"{row.outcome}{category}", width=1000)
 
+    def name_of(self, row: Estimate) -> str:
+        """The outcome of a row, with its category or quantity, and its group."""
+        name = printable(row.outcome, width=100)
+        if row.what:
+            what = printable(row.what)
+            name += f" = {what}" if self.what == "proportion" else f" ({what})"
+        return name if row.group is None else f"{name} in {printable(row.group)}"
+
     def same(self, row: Estimate, method: str) -> Estimate:
         """Return the same number by another method."""
         same = self.table.where(outcome=row.outcome, what=row.what, group=row.group, method=method)
@@ -337,6 +380,30 @@ def _widened(row: Estimate, change: float) -> tuple[float, float] | None:
         return None
     low, high = row.interval[0] - row.slack * change, row.interval[1] + row.slack * change
     return (max(0.0, low), min(1.0, high)) if row.proportion else (low, high)
+
+
+def explained_row(
+    answer: Any, row: Any, kind: type, groups: Mapping[str, Sequence[str]] | None
+) -> Explanation:
+    """Explain one number of an estimate or an evaluation, by the answer's own method."""
+    if not isinstance(row, kind):
+        raise InputTypeError(
+            f"explain takes a row of the table, such as found.table[0], not {type(row).__name__}."
+        )
+    if answer.method == "none":
+        raise InputError("method='none' adjusts nothing, so that no change is to be explained.")
+    if answer._rows is None:
+        raise InputError(
+            "explain needs the rows that the answer was made from, which are not kept in files. "
+            "Ask again, and explain before you store the answer."
+        )
+    there: Any = answer.same(row, answer.method)
+    here = answer.same(row, "none")
+    moved = answer._rows(there) if np.isfinite(there.value - here.value) else None
+    if moved is None:
+        raise InputError("This number, or its change, is not defined: there is nothing to explain.")
+    values, name = (here.value, there.value), answer.name_of(row)
+    return explained(moved, name, values, proportion=there.proportion, groups=groups)
 
 
 def weights_lines(answer: Any) -> list[str]:

@@ -8,11 +8,13 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 
 from ..data import Samples
 from ..data.columns import Outcome, check_outcomes, row_list
 from ..data.row_weights import check_weight
+from ..engine.explanation import LabelledValues, Moved
 from ..engine.intervals import Number, interval_of
 from ..engine.labels import (
     LEAST_LABELS,
@@ -31,7 +33,7 @@ from ..engine.problem import Item, Problem, Size
 from ..engine.weights import Weights, are_weights, factors, trimmed, weigh
 from ..exceptions import InputError, NoOverlapError, WeightWarning
 from ..numerics.array import Real, Rows
-from ..numerics.influence import Design
+from ..numerics.influence import Design, Influence
 from ..numerics.progress import track
 from ..numerics.quiet import quiet
 from ..numerics.resampling import Draw, Plan, no_weights_without, plan, target_draws
@@ -80,8 +82,10 @@ class Run:
         changes: list[Change] = []
         models: dict[str, list[str]] = {}
         drawn, by = None, None
+        problems: dict[str, tuple[Outcome, Problem, Rows]] = {}
         for outcome in outcomes:
             problem, used = self._problem(outcome)
+            problems[outcome.name] = outcome, problem, used
             items = list(self._items(problem, outcome, used))
             if self.settings.replicates is not None or problem.sample.replicates is not None:
                 again, made = draws(
@@ -134,7 +138,29 @@ class Run:
             tuple(self.notes),
             None if sample.known is None else sample.known.margins,
             0 if self.known is None else self.known.count(outcomes[0].name),
+            lambda row: self._moved(row, *problems[row.outcome]),
         )
+
+    def _moved(self, row: Estimate, outcome: Outcome, problem: Problem, used: Rows) -> Moved | None:
+        """Return what explains the change of one number."""
+        problem = replace(problem, fixed={})
+        where = row.what, row.group
+        items = self._items(problem, outcome, used)
+        moved = next(item.moved for item in items if (item.label, item.group) == where)
+        if self.known is None or moved is None:
+            return moved
+        labelled, y, rows, probability = self._labelled(problem, outcome, used)
+        found = self.quantity.items(replace(labelled, fixed=problem.fixed), y, outcome.name)
+        one = next((item for item in found if (item.label, item.group) == where), None)
+        if one is None or one.moved is None or not np.isfinite(one.numbers["dr"].value):
+            return moved
+        influence = one.moved.corrected
+        target = influence.target.copy()
+        np.add.at(target, rows, influence.train[: len(rows)])
+        influence = Influence(influence.value, np.zeros_like(moved.plain.train), target)
+        weight = problem.sample.share[rows] / probability
+        labels = LabelledValues(rows, one.moved.values[: len(rows)], weight, influence)
+        return replace(moved, labels=labels)
 
     def _problem(self, outcome: Outcome) -> tuple[Problem, Rows]:
         sample, settings = self.covered.sample, self.settings
@@ -186,8 +212,8 @@ class Run:
     ) -> Iterator[Estimate]:
         """Estimate the same from labelled target rows, and from both."""
         assert self.known is not None
-        seed = self.settings.random_state
-        there, rows, probability = self.known.of(outcome.name, problem.sample, seed)
+        labelled, y, rows, _ = self._labelled(problem, outcome, used)
+        there = y[: len(rows)]
         if self.known.probability is None and not self.known.selected:
             self.notes += unlike_the_rest(problem.sample, rows)
         if self.quantity.row_options:
@@ -195,9 +221,7 @@ class Run:
                 f"what={type(self.quantity).__name__}(...) has a column of the training rows, "
                 "which target rows lack: leave out y_target, or ask for the two means one by one."
             )
-        y, alike = np.concatenate([there, outcome.y[used]]), bool((there == there[0]).all())
-        codes = np.unique(y, return_inverse=True)[1].reshape(-1).astype(np.float64)
-        labelled = LabelledProblem.of(problem, rows, probability, codes)
+        alike = bool((there == there[0]).all())
         found = self.quantity.items(labelled, y, outcome.name)
         own = {(item.label, item.group): item for item in found}
         apart, without = [], []
@@ -227,6 +251,17 @@ class Run:
             text = f"All {len(rows)} outcomes of target rows are alike: they tell no spread."
             self.notes.append(Note("alike outcomes", text, "warning"))
         self.notes += no_labels_in(without)
+
+    def _labelled(
+        self, problem: Problem, outcome: Outcome, used: Rows
+    ) -> tuple[LabelledProblem, NDArray[Any], Rows, Real]:
+        """Return the problem of labelled target rows, with outcomes; these rows, their chances."""
+        assert self.known is not None
+        seed = self.settings.random_state
+        there, rows, probability = self.known.of(outcome.name, problem.sample, seed)
+        y = np.concatenate([there, outcome.y[used]])
+        codes = np.unique(y, return_inverse=True)[1].reshape(-1).astype(np.float64)
+        return LabelledProblem.of(problem, rows, probability, codes), y, rows, probability
 
     def _rows(self, outcome: str, item: Item) -> Iterator[Estimate]:
         for method in METHODS:

@@ -24,7 +24,7 @@ without labels* (cbpe, pape); Robins, Rotnitzky and Zhao (1994) (dr).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
@@ -48,6 +48,7 @@ METHODS: tuple[Method, ...] = get_args(Method)
 Shown = Literal[Method, "labels", "both"]  # the last two with labels of target rows
 NUMBER_METHODS: tuple[Method, ...] = tuple(m for m in METHODS if m in ENGINE_METHODS)
 _CAUTION = 1 / 3  # see `judged`
+_NODES = 5  # of an integral between two sets of masses
 
 
 def engine_method(method: Method) -> EngineMethod:
@@ -197,12 +198,32 @@ class Classified:
             modelled = self.influence(metric, "model", group)
         return self.problem.model_part(modelled)
 
+    def slope(self, metric: Metric, method: Method, group: int | None) -> Real:
+        """Derivatives (N + M, K) of a metric by the masses, between the plain and a method's.
+
+        Their mean along the straight line: with the masses m_0 and m_1 of the two, the metric
+        changes by sum (m_1 - m_0) times it. By nodes of Gauss and Legendre.
+        """
+        plain, other = self.masses("none", group), self.masses(method, group)
+        inside = self.inside(group)[:, None]
+        found = np.zeros_like(plain.mass)
+        for t, weight in path():
+            mass = (1 - t) * plain.mass + t * other.mass
+            found += weight * metric.of(replace(plain, mass=mass)).gradient * inside
+        return found
+
     def inside(self, group: int | None) -> Real:
         """One for the rows of a group, labelled rows first."""
         groups = self.problem.sample.groups
         if group is None or groups is None:
             return np.ones(len(self.labels) + len(self.scored.target))
         return np.concatenate([groups.indicator(group), groups.indicator(group, target=True)])
+
+
+def path() -> Iterator[tuple[float, float]]:
+    """Return places between zero and one, and their weights, for an integral."""
+    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+    return zip((nodes + 1) / 2, weights / 2, strict=True)
 
 
 def residual_parts(scored: Scored) -> tuple[Real, Real]:

@@ -11,7 +11,7 @@ and the median absolute error is a quantile. Bias is the mean of f(x) - y.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,7 +27,7 @@ from ..numerics.array import Real
 from ..numerics.crossfit import CrossFit
 from ..numerics.influence import Influence
 from ..registry import METRICS
-from .methods import Method, losses_of
+from .methods import Method, losses_of, path
 from .metrics import limits, range_of, title
 from .problem import ScoredProblem
 
@@ -99,6 +99,33 @@ class Regressed:
             return None
         leaning = self._about(self._parts(metric))
         return leaning.model_part(self.influence(metric, "model", group))
+
+    def values(
+        self, metric: Any, method: EngineMethod, group: int | None
+    ) -> Callable[[Real, Real, Real], Real]:
+        """Return a function of outcomes, predictions and rows inside of a group: values of rows.
+
+        Their mean changes as the metric does from the plain to another method: columns times the
+        derivative, which is that between the two, over the size of the group in the latter.
+        """
+        signals = self._parts(metric)
+        here, there = (self._means(signals, m, group) for m in ("none", method))
+        unit, nothing = np.eye(len(here.value)), np.zeros((0, len(here.value)))
+        slope = np.zeros(len(here.value))
+        for t, weight in path():
+            at = (1 - t) * here.value + t * there.value
+            slope += weight * of_means(metric, Influence(at, unit, nothing)).train[:, 0]
+        _, bottom = self.problem.in_group(signals[0], group, "loss")
+        size = 1.0
+        if bottom is not None:
+            size = float(self.problem.engine.means(bottom, method).value[0])
+        plain = float(of_means(metric, here).value[0])
+
+        def of(y: Real, f: Real, inside: Real) -> Real:
+            columns = self.columns(metric, y, f) - here.value
+            return np.asarray(plain + inside * (columns @ slope) / size)
+
+        return of
 
     def _parts(self, metric: Any) -> list[Signal]:
         """What a metric is made of."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..diagnostics import Diagnosis
-from ..estimates.result import METHOD_WORDS, weights_lines
+from ..engine.explanation import Explanation
+from ..estimates.result import METHOD_WORDS, explained_row, weights_lines
 from ..exceptions import InputError
 from ..numerics.array import Real
 from ..show.answer import ASSUMPTION, OF_LABELS, Answer, caution_of
@@ -152,6 +153,7 @@ class Evaluations(Answer):
     batches: dict[str, Evaluations] = field(default_factory=dict)
     curves: tuple[Curves, ...] = ()
     n_labels: int = 0
+    _rows: Any = field(default=None, repr=False)  # what `explain` needs: not kept in files
 
     _facts: ClassVar[tuple[str, ...]] = (
         *("method", "confidence", "effective_sample_size", "design_effect", "largest_weight"),
@@ -195,6 +197,14 @@ class Evaluations(Answer):
     def headline_name(self) -> str:
         """The metric of the headline."""
         return words(self.headline.metric)
+
+    def name_of(self, row: Performance) -> str:
+        """The metric of a row, with its model and group where there are several."""
+        name = words(row.metric)
+        name = name[:1].upper() + name[1:]
+        if len({other.model for other in self.table}) > 1:
+            name += f" of {printable(row.model)}"
+        return name if row.group is None else f"{name} in {printable(row.group)}"
 
     @property
     def sentence(self) -> str:
@@ -246,6 +256,31 @@ class Evaluations(Answer):
             raise InputError(f"There is no metric {metric!r} of {model!r}. Found: {known}.")
         first: Performance = found[0]
         return first
+
+    def explain(
+        self, row: Performance | None = None, *, groups: Mapping[str, Sequence[str]] | None = None
+    ) -> Explanation:
+        """Say why a metric changes from your data to the target: how much each column moves it.
+
+        Parameters
+        ----------
+        row : Performance, optional
+            Which number: ``found["roc_auc"]``, or a row of `table`. Default: the one that the
+            sentence is about.
+        groups : dict of str to list of str, optional
+            Columns to join: ``{"money": ["income", "wealth"]}``.
+
+        Returns
+        -------
+        Explanation
+            One line per column, with intervals, that sum to the change. Where labels of target
+            rows were given, the three parts of the change, and where alike rows differ.
+        """
+        row = self.headline if row is None else row
+        return explained_row(self, row, Performance, groups)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_rows": None}
 
     def __iter__(self) -> Iterator[Performance]:
         return iter(self.performances)

@@ -14,6 +14,7 @@ from ..data import Samples
 from ..data.columns import Outcome
 from ..data.row_weights import check_weight
 from ..diagnostics import Diagnosis
+from ..engine.explanation import LabelledValues, Moved
 from ..engine.intervals import Number
 from ..engine.labels import (
     LEAST_LABELS,
@@ -27,6 +28,7 @@ from ..engine.labels import (
 from ..engine.overlap import Covered
 from ..engine.problem import Size
 from ..engine.weights import Weights, weigh
+from ..estimates.quantiles import Median
 from ..estimates.quantities import every_group
 from ..exceptions import InputError
 from ..numerics.array import Flags, Real, Rows
@@ -112,6 +114,9 @@ class Run:
             tuple(found),
             curves=tuple(one.curves for one in judged if one.curves is not None),
             n_labels=0 if judged[0].few is None else len(judged[0].few.rows),
+            _rows=lambda row: next(
+                one.moved(row) for one in judged if one.scored.name == row.model
+            ),
         )
 
     def _weighed(self, used: Rows) -> tuple[Samples, Weights]:
@@ -249,14 +254,70 @@ class OneModel:
     without: list[str] = field(default_factory=list)  # groups of which no target row has a label
     curves: Curves | None = None
     notes: list[Note] = field(default_factory=list)
+    judged: Classified | Regressed | None = None
 
     def judge(self, y: Any) -> None:
         """Compute every metric from the labels or numbers y (N,)."""
         if self.scored.classes:
-            self._classes(Classified(self.problem, self.scored, codes(y, self.scored.classes)))
+            labels = codes(y, self.scored.classes)
+            self.judged = Classified(self.problem, self.scored, labels)
+            self._classes(self.judged)
         else:
             said = self.scored.train[:, 0], self.scored.target[:, 0]
-            self._numbers(Regressed(self.problem, y, *said))
+            self.judged = Regressed(self.problem, y, *said)
+            self._numbers(self.judged)
+
+    def moved(self, row: Performance) -> Moved | None:
+        """Return what explains the change of one metric."""
+        groups = {label: group for group, label in every_group(self.problem)}
+        group, method = groups[row.group], self.problem.explained_method
+        labels = None
+        if isinstance(self.judged, Classified):
+            judge, N = self.judged, len(self.judged.labels)
+            named = {metric.name: metric for metric in self._class_metrics(bins_of(judge))}
+            metric: Any = named[row.metric]
+            both = [judge.influence(metric, m, group) for m in ("none", method)]
+            g = judge.slope(metric, self.settings.method, group)
+            values = np.sum(judge.Y * g[:N], axis=1)
+            level = both[0].value[0] - self.problem.sample.own @ values
+            values = values + level
+            if self.few is not None:
+                there = g[N + self.few.rows, self.few.y] + level
+                labels = there, self.few.of_classes(judge, metric, group)[1]
+        else:
+            assert self.judged is not None
+            of = self.judged
+            asked = number_metrics(self.settings.metrics)
+            metric = next(one for one in asked if title(one) == row.metric)
+            if metric == "median_absolute_error":
+                return self._median(of, row.group)
+            both = [of.influence(metric, m, group) for m in ("none", method)]
+            value = of.values(metric, method, group)
+            values = value(of.y, of.f, of.inside(group, target=False))
+            if self.few is not None:
+                rows = self.few.rows
+                there = value(self.few.y, of.f_target[rows], of.inside(group)[rows])
+                labels = there, self.few.of_numbers(of, metric, group)[1]
+        if not np.isfinite(values).all():
+            return None
+        errors = {method: self.problem.errors(method, group)}
+        moved = self.problem.moved(values, both[0], both[1], errors)
+        return moved if labels is None else self._with_labels(moved, *labels)
+
+    def _median(self, of: Regressed, group: str | None) -> Moved | None:
+        """Return what explains the change of a median, which labels of the target do not tell."""
+        alone = replace(self.problem, made={}, fixed={})
+        items = Median().items(alone, np.abs(of.y - of.f), "absolute error")
+        return next(item.moved for item in items if item.group == group)
+
+    def _with_labels(self, moved: Moved, values: Real, powered: Known) -> Moved:
+        few, influence = self.few, powered.influence
+        if few is None or influence is None or self.settings.shown != "both":
+            return moved
+        target = influence.target.copy()
+        np.add.at(target, few.rows, influence.train)
+        found = Influence(influence.value, np.zeros_like(moved.plain.train), target)
+        return replace(moved, labels=LabelledValues(few.rows, values, few.weight, found))
 
     def _classes(self, judge: Classified) -> None:
         method = self.settings.method

@@ -8,7 +8,7 @@ drawn on as they are: neither pyplot's state nor any default of matplotlib is to
 matplotlib (the extra ``plot``).
 """
 
-from .answers import BatchesDisplay, ForestPlotDisplay, IntervalsDisplay
+from .answers import BatchesDisplay, ForestPlotDisplay, IntervalsDisplay, WaterfallDisplay
 from .curves import ReliabilityDisplay, ROCDisplay
 from .distributions import (
     ECDFDisplay,
@@ -28,5 +28,6 @@ __all__ = [
     "OverlapDisplay",
     "ROCDisplay",
     "ReliabilityDisplay",
+    "WaterfallDisplay",
     "WeightsDisplay",
 ]

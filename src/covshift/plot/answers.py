@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 
 from ..data.validation import column_names
+from ..engine.explanation import shortened
 from ..exceptions import InputError
 from ..numerics.array import Real, Rows
 from . import style
@@ -113,6 +114,98 @@ class ForestPlotDisplay:
         low, high = (finite.min(), finite.max()) if finite.size else (0.0, 1.0)
         room = 0.05 * (high - low)
         return np.clip(both, low - room, high + room)
+
+
+class WaterfallDisplay:
+    """The way from one number to another, a step for each part of the change.
+
+    Parameters
+    ----------
+    labels : sequence of str
+        One per step, from the top.
+    steps : (k, 3) array
+        Size of each step, lower and upper end of its interval; NaN where there is none.
+    start, end : float
+        The number of the sample, and that of the target.
+    xlabel : str
+    percent : bool
+        Show shares in per cent.
+    names : pair of str
+        What the two numbers are called.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib axes and figure, once drawn
+
+    Examples
+    --------
+    >>> from covshift.plot import WaterfallDisplay
+    >>> display = WaterfallDisplay(["age"], [[-0.1, -0.13, -0.07]], 0.4, 0.3).plot()
+    >>> len(display.ax_.get_yticks())
+    3
+    """
+
+    def __init__(
+        self,
+        labels: Sequence[str],
+        steps: Any,
+        start: float,
+        end: float,
+        *,
+        xlabel: str = "",
+        percent: bool = False,
+        names: tuple[str, str] = ("sample", "target"),
+    ) -> None:
+        self.labels = tuple(map(str, labels))
+        self.steps = np.asarray(steps, dtype=np.float64).reshape(-1, 3)
+        self.start, self.end = float(start), float(end)
+        self.xlabel = xlabel
+        self.percent = percent
+        self.names = names
+
+    @classmethod
+    def from_explanation(cls, found: Any, *, ax: Any = None) -> Self:
+        """Draw an explanation, of an estimate or an evaluation; many columns are one step."""
+        rows = shortened(found.table)
+        steps = [(row.value, *row.interval) for row in rows]
+        return cls(
+            [row.column for row in rows],
+            steps,
+            found.plain,
+            found.value,
+            xlabel=found.name,
+            percent=found.change.proportion,
+        ).plot(ax)
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw on ``ax``, or on a new figure."""
+        count = len(self.labels) + 2
+        ax = style.axes(ax, (6.4, 1.2 + 0.34 * count))
+        factor = 100.0 if self.percent else 1.0
+        steps = style.drawable(factor * self.steps)
+        start, end = factor * self.start, factor * self.end
+        place = np.arange(count)[::-1].astype(float)
+        after = start + np.cumsum(steps[:, 0])
+        before = np.concatenate([[start], after[:-1]])
+        colours = np.where(steps[:, 0] < 0, style.TARGET, style.CORRECTED)
+        middle = place[1:-1]
+        ax.barh(middle, steps[:, 0], left=before, height=0.55, color=colours, alpha=0.75)
+        known = np.isfinite(steps).all(axis=1)
+        low, high = before + steps[:, 1], before + steps[:, 2]
+        ax.hlines(middle[known], low[known], high[known], color=style.NEUTRAL, linewidth=1.2)
+        ends = np.concatenate([[start], after])  # what a step starts from
+        ax.vlines(ends, place[1:] - 0.3, place[:-1] + 0.3, color=style.FAINT, linewidth=0.8)
+        ax.use_sticky_edges = False  # else a bar would end at the edge
+        ax.plot([start, end], place[[0, -1]], "D", color=style.TRAIN, markersize=6)
+        ax.set_ylim(-0.7, count - 0.3)
+        names = [self.names[0], *self.labels, self.names[1]]
+        ax.set_yticks(place, [style.label(text, 36) for text in names])
+        ax.tick_params(axis="y", length=0)
+        unit = " (%)" if self.percent else ""
+        ax.set_xlabel(style.label(self.xlabel, 60) + unit, fontsize=9)
+        style.tidy(ax)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
 
 
 # Prediction intervals against a feature, or in the order of the predictions.

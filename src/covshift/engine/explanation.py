@@ -1,0 +1,559 @@
+"""Why a number changed from the sample to the target: `Explanation`.
+
+Without outcomes of target rows the change is what the columns moved. Every column has the Shapley
+value that `covshift.engine.columns` gives it. What the answer has beyond, such as curves and
+products that no basis holds, or noise that its weights and models see otherwise, is a line of its
+own, so that the lines sum to the change.
+
+With them the change has three parts (Cai, Namkoong and Yadlowsky 2023). P is the sample, Q the
+target, pi(x) the chance of a row to be of the target where both are equally common, and S the
+region that both share, of the density ~ p q / (p + q). With the values L of rows and
+mu_P = E_P[L | x], mu_Q = E_Q[L | x],
+
+    E_S mu_P - E_P L      rows moved within the shared region
+    E_S mu_Q - E_S mu_P   alike rows have other outcomes: p(y | x) changed
+    E_Q L - E_S mu_Q      rows are new.
+
+The means over S are those with the overlap weights pi (1 - pi). Their efficient influence values
+are, with k = pi^2 for rows of the sample and (1 - pi)^2 for target rows, each sample counting half,
+
+    theta_SP :  [k (mu_P - theta) + 1{P} pi (L - mu_P)] / E k ,
+    theta_SQ :  [k (mu_Q - theta) + 1{Q, labelled} (1 - pi) (L - mu_Q) / chance] / E k ,
+
+and the estimates solve that these sum to zero; pi, mu_P and mu_Q are cross-fitted.
+
+Where p(y | x) changed: a tree of depth three or less learns L - mu_P on half of the labelled target
+rows; the other half tells the effect of every leaf, less what mu_P misses there in the weighted
+sample, with intervals that hold for all leaves together (Bonferroni).
+
+Sources: Cai, Namkoong and Yadlowsky (2023), *Diagnosing model performance under distribution
+shift*; Crump, Hotz, Imbens and Mitnik (2006), *Moving the goalposts*; Li, Morgan and Zaslavsky
+(2018), *Balancing covariates via propensity score weighting*; Athey and Imbens (2016), *Recursive
+partitioning for heterogeneous causal effects*. Cost: that of `covshift.engine.columns`; with
+outcomes of target rows three cross-fitted models besides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import stdtrit
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeRegressor
+
+from ..data import Samples
+from ..data.row_weights import kish
+from ..exceptions import InputError
+from ..numerics.array import Real, Rows
+from ..numerics.crossfit import CrossFit, Features, deal, fit_folds
+from ..numerics.influence import Influence
+from ..numerics.quiet import alone, quiet
+from ..show.answer import ASSUMPTION, OF_LABELS, Answer
+from ..show.notes import Note
+from ..show.table import Cell, Column, Record, Table
+from ..show.words import as_date, meant, printable, readable, shown
+from .columns import ColumnSets
+from .intervals import Errors
+from .outcome import FEW_ROWS, BrokenLines, mixture, predict, tree_settings
+
+TOGETHER = "all columns together (rest)"
+WITHIN, OUTCOMES, NEW = "rows moved within the shared region", "alike rows differ", "rows are new"
+_MEANINGS = {
+    WITHIN: "rows of both samples are alike, but not equally common",
+    OUTCOMES: "rows of the same columns have other outcomes in the target",
+    NEW: "the target has rows that the sample hardly has",
+}
+_BECAUSE = {
+    WITHIN: WITHIN,
+    OUTCOMES: "alike rows have other outcomes",
+    NEW: "rows are new",
+}
+_SHOWN = 10  # columns that are printed
+_NAMED = 2  # columns in the sentence
+_LEAST_CHANCE = 0.005  # of a row to be of either sample
+_FOLDS = 5
+_TREE = 40  # labelled target rows, at least
+_DEPTH, _LEAF, _LEAF_SHARE = 3, 10, 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledValues:
+    """The same values of the target rows whose outcome is known."""
+
+    rows: Rows  # (L,): of the target
+    values: Real  # (L,)
+    weight: Real  # (L,): shares of the target, over the chances to have an outcome
+    found: Influence  # the number with these outcomes, its values of the samples' rows
+
+
+@dataclass(frozen=True, eq=False)
+class Moved:
+    """A number of the sample and the same corrected, with what it takes to explain the change.
+
+    To first order both are means of ``values``, which the change moves.
+    """
+
+    sample: Samples
+    values: Real  # (N,): their mean, by design weights, is the plain number
+    plain: Influence
+    corrected: Influence
+    errors: Errors
+    weight: Real  # (N,): final weights
+    finite_population: bool = False
+    labels: LabelledValues | None = None
+
+
+@dataclass(frozen=True)
+class Share(Record):
+    """What one column, or one of the parts, has of the change."""
+
+    column: str
+    value: float
+    standard_error: float
+    interval: tuple[float, float]
+    proportion: bool = False
+
+    _not_shown: ClassVar[frozenset[str]] = frozenset({"proportion"})
+
+
+@dataclass(frozen=True)
+class Region(Record):
+    """Target rows of which alike rows of the sample have other outcomes, or may have."""
+
+    where: str
+    value: float  # their mean, less what the columns explain
+    standard_error: float
+    interval: tuple[float, float]  # of all regions together
+    rows: int  # labelled target rows that tell it
+    share: float  # of the target
+    proportion: bool = False
+
+    _not_shown: ClassVar[frozenset[str]] = frozenset({"proportion"})
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Explanation(Answer):
+    """Why a number changed, as `explain` of an estimate or an evaluation found it.
+
+    Attributes
+    ----------
+    name : str
+        What changed.
+    plain, value : float
+        The number of the sample, and the answer's for the target.
+    change : Share
+        Their difference, with its interval.
+    table : Table
+        What every column has of the change, and what they do together: rows of `Share`. With
+        outcomes of target rows, the three parts of the change. They sum to it.
+    columns : Table
+        With outcomes of target rows: what the columns explain, as without them. Else empty.
+    regions : Table
+        With these: where alike rows have other outcomes. Rows of `Region`.
+    confidence : float
+    notes : tuple of Note
+    """
+
+    name: str
+    plain: float
+    value: float
+    change: Share
+    table: Table
+    confidence: float
+    columns: Table = field(default_factory=lambda: Table(()))
+    regions: Table = field(default_factory=lambda: Table(()))
+    notes: tuple[Note, ...] = ()
+
+    _facts: ClassVar[tuple[str, ...]] = ("name", "plain", "value", "confidence")
+    _data: ClassVar[tuple[str, ...]] = ("change", "table", "columns", "regions")
+
+    @property
+    def with_labels(self) -> bool:
+        """Whether outcomes of target rows were known."""
+        return self.table[0].column == WITHIN if len(self.table) else False
+
+    @property
+    def sentence(self) -> str:
+        """The answer in one sentence."""
+        size, name = self.change.value, self.name
+        of = f"from {shown(self.plain, self.change)} to {shown(self.value, self.change)}"
+        if size == 0 or not np.isfinite(size):
+            return f"{name} does not change: {shown(self.plain, self.change)} in both samples."
+        verb = "falls" if size < 0 else "rises"
+        rows = sorted(self.table, key=lambda row: -row.value * np.sign(size))
+        start = f"{name} {verb} by {amount(abs(size), self.change)}, {of}: "
+        if self.with_labels:
+            parts = [f"{_signed(row)} because {_BECAUSE[row.column]}" for row in rows]
+            return f"{start}{', '.join(parts)}."
+        rows = [row for row in rows if row.column != TOGETHER][:_NAMED]
+        rows = [row for row in rows if row.value * size > 0 and _counts(row, self.change)]
+        parts = [
+            f"{printable(row.column)} {'accounts ' if k == 0 else ''}for "
+            f"{amount(abs(row.value), self.change)}{' of it' if k == 0 else ''}"
+            for k, row in enumerate(rows)
+        ]
+        why = ", ".join(parts) if parts else "no column accounts for much of it"
+        return f"{start}{why}."
+
+    @property
+    def assumption(self) -> str:
+        """What the explanation rests on."""
+        return OF_LABELS if self.with_labels else ASSUMPTION
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the way from the sample's number to the target's: a waterfall.
+
+        Returns a `covshift.plot.WaterfallDisplay`.
+        """
+        from ..plot import WaterfallDisplay  # it needs matplotlib: loaded when asked for
+
+        return WaterfallDisplay.from_explanation(self, ax=ax)
+
+    def _below(self) -> Iterator[str]:
+        yield f"Change: {_signed(self.change)} ({_interval(self.change, self.confidence)})."
+
+    def _parts(self) -> Iterator[Table | list[str]]:
+        yield _laid_out(self.table, "part of the change" if self.with_labels else "column")
+        if self.with_labels:
+            yield [f"{name}: {meaning}." for name, meaning in _MEANINGS.items()]
+        if len(self.columns):
+            yield _laid_out(self.columns, "if alike rows did not differ")
+        if len(self.regions):
+            yield Table(
+                self.regions.records,
+                (
+                    Column("where alike rows differ", lambda row: row.where, words=True),
+                    *_NUMBERS,
+                    Column("rows", lambda row: f"{row.rows:,}"),
+                    Column("of the target", lambda row: f"{row.share:.0%}"),
+                ),
+            )
+            lines = [_about(row, self.confidence) for row in self.regions if _differs(row)]
+            if lines:
+                yield lines
+
+
+def amount(value: float, row: Any) -> str:
+    """Write a difference of numbers; of shares in percentage points."""
+    text = shown(value, row, percent=False)
+    return f"{text} points" if row.proportion else text
+
+
+def _signed(row: Share) -> str:
+    return ("+" if row.value > 0 else "") + amount(row.value, row)
+
+
+def _interval(row: Any, confidence: float) -> str:
+    low, high = (shown(end, row, percent=False) for end in row.interval)
+    return f"{100 * confidence:g}% CI {low} to {high}"
+
+
+def _counts(row: Share, change: Share) -> bool:
+    return abs(row.value) >= 0.05 * abs(change.value)
+
+
+def _value(row: Any) -> Cell:
+    text = shown(row.value, row, percent=False)
+    return Cell(f"+{text}" if row.value > 0 else text, row.value)
+
+
+def _ends(row: Any) -> str:
+    return " to ".join(shown(end, row, percent=False) for end in row.interval)
+
+
+_NUMBERS = (
+    Column("share", _value),
+    Column(
+        "s.e.",
+        lambda row: (
+            "" if np.isnan(row.standard_error) else shown(row.standard_error, row, percent=False)
+        ),
+    ),
+    Column("interval", lambda row: "" if np.isnan(row.standard_error) else _ends(row)),
+)
+
+
+def _laid_out(table: Table, name: str) -> Table:
+    """Show the first columns, the others as one line, and what they do together."""
+    rows = shortened(table)
+    unit = " (points)" if rows and rows[0].proportion else ""
+    first = Column(name, lambda row: printable(row.column, 40), words=True)
+    columns = (first, replace(_NUMBERS[0], name=f"share{unit}"), *_NUMBERS[1:])
+    return Table(tuple(rows), columns)
+
+
+def shortened(table: Table) -> list[Share]:
+    """Return the first columns, the others as one line without an error, and the last line."""
+    rows = [row for row in table if row.column != TOGETHER]
+    last = [row for row in table if row.column == TOGETHER]
+    if len(rows) <= _SHOWN + 1:
+        return rows + last
+    more = rows[_SHOWN:]
+    value, title = sum(row.value for row in more), f"the other {len(more)} columns"
+    others = Share(title, value, np.nan, (np.nan, np.nan), more[0].proportion)
+    return [*rows[:_SHOWN], others, *last]
+
+
+def _differs(row: Region) -> bool:
+    return row.interval[0] > 0 or row.interval[1] < 0
+
+
+def _about(row: Region, confidence: float) -> str:
+    side = "higher" if row.value > 0 else "lower"
+    return (
+        f"{row.where}: {amount(abs(row.value), row)} {side} than the columns explain "
+        f"({_interval(row, confidence)})."
+    )
+
+
+def explained(
+    moved: Moved,
+    name: str,
+    numbers: tuple[float, float],
+    *,
+    proportion: bool,
+    groups: Mapping[str, Sequence[str]] | None = None,
+) -> Explanation:
+    """Explain how the plain of two ``numbers`` became the answer's.
+
+    ``groups`` joins columns: {"money": ["income", "wealth"]}.
+    """
+    sets = ColumnSets.of(moved.sample, moved.values)
+    titles, parts = _joined(sets.names, groups)
+    shares, change = sets.shapley(parts), moved.corrected.minus(moved.plain)
+    if moved.finite_population:
+        shares = replace(shares, target=np.zeros((len(change.target), len(titles))))
+    here, there = numbers
+    if moved.labels is None:
+        change = replace(change, value=np.array([there - here]))
+    columns = _lines(titles, shares, change, moved.errors, proportion)
+    if moved.labels is None:
+        own = _share("change", change, moved.errors, proportion)
+        return Explanation(name, here, there, own, columns, moved.errors.confidence)
+    labels = moved.labels
+    errors = replace(moved.errors, target_rows=kish(labels.weight))
+    models = _Models.of(moved, labels)
+    shared = models.shared(moved, labels)
+    found = replace(labels.found, value=np.array([there]))
+    plain = replace(moved.plain, value=np.array([here]))
+    steps = [plain, *shared, found]
+    table = Table(
+        tuple(
+            _share(title, after.minus(before), errors, proportion)
+            for title, before, after in zip(
+                (WITHIN, OUTCOMES, NEW), steps[:-1], steps[1:], strict=True
+            )
+        )
+    )
+    own = _share("change", found.minus(plain), errors, proportion)
+    regions, notes = _regions(moved, labels, models, proportion)
+    return Explanation(
+        name, here, there, own, table, errors.confidence, columns, regions, tuple(notes)
+    )
+
+
+def _joined(
+    names: tuple[str, ...], groups: Mapping[str, Sequence[str]] | None
+) -> tuple[list[str], list[list[int]]]:
+    """Return the lines of the explanation, and the features of each."""
+    taken: dict[str, str] = {}
+    for title, members in (groups or {}).items():
+        for member in [members] if isinstance(members, str) else members:
+            if str(member) not in names:
+                raise InputError(
+                    f"groups: {member!r} of {title!r} is not one of the columns that the answer "
+                    f"rests on.{meant(member, names)} There are "
+                    f"{', '.join(map(repr, names[:20]))}."
+                )
+            if str(member) in taken:
+                raise InputError(f"groups: {member!r} is in two groups. Keep it in one of them.")
+            taken[str(member)] = str(title)
+    found: dict[str, list[int]] = {}
+    for k, name in enumerate(names):
+        found.setdefault(taken.get(name, name), []).append(k)
+    return list(found), list(found.values())
+
+
+def _share(name: str, influence: Influence, errors: Errors, proportion: bool) -> Share:
+    number = errors.number(influence)
+    ends = number.low, number.high
+    return Share(name, float(influence.value[0]), number.standard_error, ends, proportion)
+
+
+def _lines(
+    titles: list[str], shares: Influence, change: Influence, errors: Errors, proportion: bool
+) -> Table:
+    """One line per column by size, and what is left of the change."""
+    order = np.argsort(-np.abs(shares.value), kind="stable")
+    rows = [_share(titles[k], shares.column(k), errors, proportion) for k in order]
+    whole = shares.linear(np.ones((1, len(titles))))
+    rows.append(_share(TOGETHER, change.minus(whole), errors, proportion))
+    return Table(tuple(rows))
+
+
+@dataclass(frozen=True, eq=False)
+class _Models:
+    """What the columns tell: of both samples' rows, by models that have not seen them."""
+
+    chance: tuple[Real, Real]  # pi, (N,) and (M,)
+    of_sample: tuple[Real, Real]  # mu_P
+    of_target: tuple[Real, Real]  # mu_Q
+
+    @classmethod
+    def of(cls, moved: Moved, labels: LabelledValues) -> _Models:
+        sample = moved.sample
+        scaler = StandardScaler().fit(sample.X, sample_weight=sample.d)
+        Z, T = scaler.transform(sample.X), scaler.transform(sample.T)
+        there = _cross_fitted(T[labels.rows], np.vstack([Z, T]), labels.values, labels.weight)
+        N = len(Z)
+        mu = there.target[:, 0].copy()
+        mu[N + labels.rows] = there.train[:, 0]
+        here = _cross_fitted(Z, T, moved.values, moved.weight, sample)
+        return cls(
+            _chances(Z, T, sample),
+            (here.train[:, 0], here.target[:, 0]),
+            (mu[:N], mu[N:]),
+        )
+
+    def shared(self, moved: Moved, labels: LabelledValues) -> tuple[Influence, Influence]:
+        """Return the means over the shared region: of mu_P and of mu_Q."""
+        here, there = moved.sample.own / 2, moved.sample.share / 2
+        pi, of_target = self.chance
+        k, m = here * pi**2, there * (1 - of_target) ** 2
+        unit = k.sum() + m.sum()
+        mu, nu = self.of_sample
+        rest = here * pi * (moved.values - mu)
+        theta = (k @ mu + m @ nu + rest.sum()) / unit
+        train, target = (k * (mu - theta) + rest) / unit, m * (nu - theta) / unit
+        within = Influence(np.array([theta]), train[:, None], target[:, None])
+        mu, nu = self.of_target
+        u = labels.weight / labels.weight.sum() / 2
+        rest = u * (1 - of_target[labels.rows]) * (labels.values - nu[labels.rows])
+        theta = (k @ mu + m @ nu + rest.sum()) / unit
+        train, target = k * (mu - theta) / unit, m * (nu - theta) / unit
+        np.add.at(target, labels.rows, rest / unit)
+        return within, Influence(np.array([theta]), train[:, None], target[:, None])
+
+
+def _cross_fitted(
+    Z: Real, T: Real, y: Real, final: Real, sample: Samples | None = None
+) -> CrossFit:
+    cluster = None if sample is None else sample.cluster
+    fold = deal(Z, y, _FOLDS, cluster=cluster)
+    weight = None if sample is None or not sample.weighted else sample.d
+    found, _ = predict(None, Features(Z, T), y, fold, classes=None, weight=weight, final=final)
+    return found
+
+
+def _chances(Z: Real, T: Real, sample: Samples) -> tuple[Real, Real]:
+    """Return pi of both samples' rows, which count half each: logistic and boosted, mixed."""
+    rows, N = np.vstack([Z, T]), len(Z)
+    label = np.repeat([0, 1], [N, len(T)])
+    weight = len(rows) / 2 * np.concatenate([sample.own, sample.share])
+    fold = deal(rows, label.astype(np.float64), _FOLDS, classes=label)
+    lines = make_pipeline(BrokenLines(), StandardScaler(), LogisticRegression(C=0.1, max_iter=300))
+    models: list[Any] = [lines]
+    if len(rows) >= FEW_ROWS:
+        models.append(HistGradientBoostingClassifier(**tree_settings(len(rows))))
+    with quiet(ConvergenceWarning), alone():
+        fits = [
+            fit_folds(model, rows, label, fold, weight=weight, classes=np.array([0, 1]))
+            for model in models
+        ]
+    parts = [fit.train[:, 1:] for fit in fits]
+    shares = mixture(label[:, None].astype(np.float64), parts, weight)
+    pi = np.clip(
+        sum(share * part[:, 0] for share, part in zip(shares, parts, strict=True)),
+        _LEAST_CHANCE,
+        1 - _LEAST_CHANCE,
+    )
+    return pi[:N], pi[N:]
+
+
+def _regions(
+    moved: Moved, labels: LabelledValues, models: _Models, proportion: bool
+) -> tuple[Table, list[Note]]:
+    """Find where alike rows differ on half of the labelled rows, and measure it on the others."""
+    count, sample = len(labels.rows), moved.sample
+    if count < _TREE:
+        text = (
+            f"{count} outcomes of target rows are too few to say where alike rows differ; it takes "
+            f"{_TREE}."
+        )
+        return Table(()), [Note("few outcomes", text)]
+    X = sample.T[labels.rows]
+    rest = labels.values - models.of_sample[1][labels.rows]
+    drawn = np.random.default_rng(0).permutation(count)
+    learning, telling = drawn[: count // 2], drawn[count // 2 :]
+    tree = DecisionTreeRegressor(
+        max_depth=_DEPTH,
+        min_samples_leaf=max(_LEAF, int(_LEAF_SHARE * count)),
+        random_state=0,
+    ).fit(X[learning], rest[learning], sample_weight=labels.weight[learning])
+    here, there, all_there = tree.apply(sample.X), tree.apply(X), tree.apply(sample.T)
+    left = moved.values - models.of_sample[0]
+    places = [leaf for leaf in np.unique(there) if (there[telling] == leaf).sum() > 1]
+    level = 1 - (1 - moved.errors.confidence) / max(1, len(places))
+    found = []
+    for leaf in places:
+        own = telling[there[telling] == leaf]
+        mean, error = _mean(rest[own], labels.weight[own])
+        inside = (here == leaf) & (moved.weight > 0)
+        if inside.sum() > 1:
+            missed, more = _mean(left[inside], moved.weight[inside])
+            mean, error = mean - missed, float(np.hypot(error, more))
+        reach = float(stdtrit(max(1.0, kish(labels.weight[own]) - 1), (1 + level) / 2)) * error
+        found.append(
+            Region(
+                _words(tree, int(leaf), sample),
+                mean,
+                error,
+                (mean - reach, mean + reach),
+                len(own),
+                float(sample.share[all_there == leaf].sum()),
+                proportion,
+            )
+        )
+    found.sort(key=lambda row: -abs(row.value))
+    return Table(tuple(found)), []
+
+
+def _mean(values: Real, weight: Real) -> tuple[float, float]:
+    """Weighted mean and its standard error."""
+    share = weight / weight.sum()
+    mean = float(share @ values)
+    n = kish(share)
+    spread = np.sqrt(np.sum(share**2 * (values - mean) ** 2) * n / max(n - 1, 1e-9))
+    return mean, float(spread)
+
+
+def _words(tree: Any, leaf: int, sample: Samples) -> str:
+    """Say which rows are in a leaf, by the user's columns."""
+    inner = tree.tree_
+    above = {}
+    for node in range(inner.node_count):
+        for child, side in ((inner.children_left[node], "<="), (inner.children_right[node], ">")):
+            if child >= 0:
+                above[int(child)] = node, side
+    ends: dict[tuple[int, str], float] = {}
+    while leaf in above:
+        leaf, side = above[leaf]
+        column, cut = int(inner.feature[leaf]), float(inner.threshold[leaf])
+        ends.setdefault((column, side), cut)  # the nearest is the tightest
+    parts = []
+    for (column, side), cut in sorted(ends.items(), key=lambda end: (end[0][0], end[0][1] != ">")):
+        name, mark = sample.made[column] if sample.made else (sample.names[column], None)
+        seen = np.unique(sample.X[:, column][:1000])
+        if mark is not None and np.isin(seen, (0.0, 1.0)).all():
+            parts.append(f"{name} {'=' if side == '>' else 'is not'} {mark}")
+        else:
+            at = as_date(cut) if column in sample.dates else readable(cut)
+            parts.append(f"{name} {side} {at}")
+    return " and ".join(parts) or "all rows"
