@@ -457,7 +457,7 @@ def _chances(Z: Real, T: Real, sample: Samples) -> tuple[Real, Real]:
     rows, N = np.vstack([Z, T]), len(Z)
     label = np.repeat([0, 1], [N, len(T)])
     weight = len(rows) / 2 * np.concatenate([sample.own, sample.share])
-    fold = deal(rows, label.astype(np.float64), _FOLDS, classes=label)
+    fold = np.concatenate([deal(part, np.zeros(len(part)), _FOLDS) for part in (Z, T)])
     lines = make_pipeline(BrokenLines(), StandardScaler(), LogisticRegression(C=0.1, max_iter=300))
     models: list[Any] = [lines]
     if len(rows) >= FEW_ROWS:
