@@ -13,8 +13,9 @@ mean Delta of b,
 That is a ridge regression, fitted once more to what it leaves: its bias is of the order of k
 squared, so that the penalty takes noise and leaves columns that matter. It is linear calibration
 (GREG) as well, and so right where either the outcome or the density ratio is linear in the basis.
-The penalty k is that of the least left-out error of the whole basis, for all sets. Influence
-values:
+The penalty k is that of the least left-out error of the whole basis, for all sets, and at most a
+tenth of the mean eigenvalue of G: where little of the outcome is explained, the least error would
+leave a column nothing. Influence values:
 
     training rows   w_i (y_i - m - b_i' beta) ,      target rows   t_q (b(t_q) - Delta)' beta ,
 
@@ -57,7 +58,8 @@ _NOISE = 0.1  # of the drawn orders, in units of the standard errors
 _PRODUCTS = 200  # columns, at most
 _COLUMNS = 600  # of broken lines, at most
 _CELLS = 50_000_000  # of the basis at the rows of both samples, at most
-_LEAST = 1e-4  # penalty, in units of the mean eigenvalue: factors stay exact
+# Penalty, in units of the mean eigenvalue: factors stay exact, and weak columns have their share.
+_LEAST, _MOST = 1e-4, 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +99,9 @@ class ColumnSets:
         gram = B.T @ (d[:, None] * B)
         y = values - fit.mean_
         delta = sample.share @ T
-        level = float(np.trace(gram)) / max(1, len(gram))
+        spread = np.maximum(np.linalg.eigvalsh(gram), 0.0)
+        level = float(spread.sum()) / max(1, len(gram)) or 1.0
+        penalty = float(np.clip(fit.penalty_, _LEAST * level, _MOST * level))
         found = cls(
             names,
             parents,
@@ -108,8 +112,8 @@ class ColumnSets:
             fit.mean_,
             gram,
             np.column_stack([B.T @ (d * y), delta]),
-            max(fit.penalty_, _LEAST * level),
-            fit.freedom_,
+            penalty,
+            float(np.sum(spread / (spread + penalty))),
         )
         return found._with_margins(sample) if sample.known is not None else found
 

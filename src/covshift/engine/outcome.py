@@ -274,8 +274,8 @@ class LeaveOneOutRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     left_out_ : (N,) array
         Prediction of each training row by the fit without it.
-    penalty_, freedom_ : float
-        In units of the standardised columns' moments; the effective number of coefficients.
+    penalty_ : float
+        In units of the standardised columns' moments.
     """
 
     def fit(self, X: Real, y: Real, sample_weight: Real | None = None) -> Self:
@@ -291,7 +291,7 @@ class LeaveOneOutRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.spread_ = np.maximum(spread, _reach(B) / 2)[self.kept_]
         if not self.kept_.any():
             self._set(np.zeros(0))
-            self.penalty_, self.freedom_ = 0.0, 0.0
+            self.penalty_ = 0.0
             self.left_out_ = _leave_out(y, np.full(len(y), self.mean_), share)
             return self
         B = self.standardised(B)
@@ -305,7 +305,6 @@ class LeaveOneOutRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         best = int(np.argmin(share @ (y[:, None] - predicted) ** 2))
         self.left_out_ = predicted[:, best].copy()
         self.penalty_ = float(_PENALTIES[best] * values.mean())
-        self.freedom_ = float(values @ shrunk[:, best])
         self._set(Q @ coefs[:, best])
         return self
 
