@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,8 +16,9 @@ from . import console, options
 
 if TYPE_CHECKING:
     from ..data import Samples
-    from ..estimates import Quantity
+    from ..estimates import Estimates, Quantity
     from ..files.samples import TwoFiles
+    from ..show.notes import Note
 
 # Called otherwise than in Python:
 _OPTIONS = {"q": "quantile", "regressors": "regressor", "size": "population_size"}
@@ -91,6 +92,17 @@ def add(commands: Any) -> None:
 @quiet(FewRowsWarning)  # which the answer says first
 def run(args: argparse.Namespace) -> int:
     """Print the sentence, then the table."""
+    found, notes = answer(args)
+    if args.sensitivity is not None:
+        found = found.with_sensitivity(args.sensitivity)
+    if args.output is not None:
+        lines = ({**line, "what": line["what"] or found.what} for line in found.table.data())
+        console.write_lines(lines, args.output)
+    return options.show_answer(found, notes, args)
+
+
+def answer(args: argparse.Namespace) -> tuple[Estimates, Sequence[Note]]:
+    """Return the estimates, and the notes on the files."""
     from ..estimates import Trimmed, estimate
     from ..files.labels import read_numbers, read_outcomes
     from ..margins.files import is_margins_file
@@ -124,12 +136,7 @@ def run(args: argparse.Namespace) -> int:
         )
     except NoOverlapError as error:
         raise error.of_command("estimate") from None
-    if args.sensitivity is not None:
-        found = found.with_sensitivity(args.sensitivity)
-    if args.output is not None:
-        lines = ({**line, "what": line["what"] or found.what} for line in found.table.data())
-        console.write_lines(lines, args.output)
-    return options.show_answer(found, [] if read.samples is None else read.samples.notes, args)
+    return found, [] if read.samples is None else read.samples.notes
 
 
 class Read(NamedTuple):

@@ -96,13 +96,23 @@ def add(commands: Any) -> None:
 @quiet(FewRowsWarning)  # which the answer says first
 def run(args: argparse.Namespace) -> int:
     """Print the sentence, then the table."""
+    _check_report(args)
+    found, notes, samples = answer(args)
+    if args.output is not None:
+        write_table(found, args.output)
+    if args.report is not None:
+        write_report(found, samples, args)
+    return options.show_answer(found, notes, args)
+
+
+def answer(args: argparse.Namespace) -> tuple[Evaluations, list[Note], TwoFiles]:
+    """Return the evaluations, the notes on the files, and what these hold."""
     if "cost" in (args.metric or ()):
         raise InputError(
             "--metric cost needs the cost of every mistake, which only Python takes: "
             "covshift.evaluate(..., metrics=covshift.Cost(...))."
         )
     options.check_answer(args)
-    _check_report(args)
     beside = _beside(args)
     model = None if args.model is None else load_model(args.model)
     if model is not None and args.task is None:
@@ -130,11 +140,7 @@ def run(args: argparse.Namespace) -> int:
     found = evaluations_of(samples, args, model, notes)
     if model is not None and args.trained_on is None:
         _say(Note("own training rows", _FLATTERED, "warning"), notes)
-    if args.output is not None:
-        write_table(found, args.output)
-    if args.report is not None:
-        write_report(found, samples, args)
-    return options.show_answer(found, notes, args)
+    return found, notes, samples
 
 
 def _say(note: Note, notes: list[Note]) -> None:

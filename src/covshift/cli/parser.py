@@ -24,6 +24,7 @@ examples:
   covshift demo
   covshift estimate train.csv target.csv --outcome y
   covshift evaluate train.csv target.csv --label y --score p
+  covshift explain  train.csv target.csv --outcome y
   covshift plan     train.csv target.csv --outcome y --half-width 0.05
   covshift diagnose train.csv target.csv
   covshift compare  train.csv target.csv --label y
@@ -50,6 +51,7 @@ class Command(NamedTuple):
 _ABOUT = {
     "estimate": "what is it in the population?",
     "evaluate": "how good is my model on the target?",
+    "explain": "why does the number change?",
     "plan": "which target rows to label next, and how many",
     "diagnose": "is there a shift, where, and can it be corrected?",
     "compare": "which correction helps, if any?",

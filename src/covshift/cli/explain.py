@@ -1,0 +1,102 @@
+"""``covshift explain``: why does the number change from the sample to the target?"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from ..exceptions import FewRowsWarning, InputError
+from ..numerics.quiet import quiet
+from ..registry import METRICS, QUANTITIES, listed
+from . import console, options
+from . import estimate as estimates
+from . import evaluate as evaluations
+
+_ABSENT = {"default": None}
+_COLUMNS = """
+--outcome, --label COL...  the outcome
+--by COL  groups, for --what difference
+--target-outcome, --target-label COL...  outcomes of some target rows, empty elsewhere: they tell
+  whether alike rows have other outcomes, and where; or the file of covshift plan, filled in
+--target-probability COL  chance with which these rows were chosen (default: all alike)
+--join NAME=COL,COL...  columns that are explained as one (repeatable)
+"""
+_MODEL = """
+--metric NAME...  explain a metric of a model: %s (default: that of covshift evaluate)
+--score COL  scores of the model, in both files
+--prediction COL  predicted classes or numbers, in both files
+--model FILE  or a model that covshift fit wrote
+--trained-on COL  1 where the row trained the model: it does not judge
+--threshold S:float  score from which the class is positive
+--positive CLASS  of two classes (default: the second)
+--task classification|regression  kind of outcome (default: inferred)
+"""
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = options.add_command(
+        commands,
+        "explain",
+        "Say why a number of covshift estimate, or a metric of covshift evaluate, changes from the "
+        "training rows to the target: what each column has of the change, with its interval.",
+    )
+    columns = options.add_samples(parser, label=None)
+    several = ("outcome", "target_outcome", "join", "category", "quantile", "at", "regressor")
+    absent: Any = dict.fromkeys(several, _ABSENT)
+    options.add_options(columns, _COLUMNS + options.DESIGN.lstrip(), **absent)
+    quantities = {"choices": tuple(QUANTITIES), "metavar": None}
+    group = parser.add_argument_group("quantity")
+    options.add_options(group, estimates._QUANTITY, what=quantities, **absent)
+    group = parser.add_argument_group("or a model")
+    options.add_options(group, _MODEL % listed(METRICS), metric=_ABSENT)
+    group = parser.add_argument_group("method")
+    options.add_answer(group)
+    options.add_output(parser, what="table of the parts (CSV; TSV for .tsv)")
+    options.add_verdict(parser)
+    others: Any = dict.fromkeys(("method", "max_weight", "replicates", "sensitivity", "fpc"))
+    others |= dict.fromkeys(("replicate_weights", "replicate_type", "replicate_scale"))
+    others |= dict.fromkeys(("replicate_rscales", "batch", "report", "title"))
+    others["finite_population"] = False
+    parser.set_defaults(run=run, needs={"outcome": "--outcome"}, **others)
+
+
+@quiet(FewRowsWarning)  # which covshift estimate and evaluate say first
+def run(args: argparse.Namespace) -> int:
+    """Print the sentence, then the parts of the change."""
+    joined = dict(_named(text) for text in args.join or ())
+    if len(args.outcome) > 1:
+        raise InputError("One outcome is explained at a time: name it with --outcome.")
+    if args.score or args.prediction or args.model or args.metric:
+        answer, notes = _of_model(args)
+    else:
+        answer, notes = estimates.answer(args)
+    found = answer.explain(groups=joined)
+    if args.output is not None:
+        console.write_lines(found.table.data(), args.output)
+    if args.json:
+        data = found.to_dict()
+        data["notes"] = [*notes, *data["notes"]]
+        print(console.as_json(data))
+    elif args.output == "-":
+        print(found, file=sys.stderr)
+    else:
+        console.emit(str(found), None)
+    return options.exit_code(answer.verdict, args)
+
+
+def _of_model(args: argparse.Namespace) -> tuple[Any, Any]:
+    if args.what is not None:
+        raise InputError("--what is for numbers of the outcome, --metric for those of a model.")
+    (args.label,) = args.outcome
+    args.target_label = (args.target_outcome or [None])[0]
+    found, notes, _ = evaluations.answer(args)
+    return found, notes
+
+
+def _named(text: str) -> tuple[str, list[str]]:
+    name, sign, columns = text.partition("=")
+    if not sign or not name or not columns:
+        raise InputError(f"--join {text!r}: write NAME=COL,COL, such as money=income,wealth.")
+    return name, columns.split(",")
