@@ -10,7 +10,7 @@ import math
 from itertools import combinations, permutations
 
 import numpy as np
-from scipy import integrate
+from scipy import integrate, optimize
 
 
 def theta(z) -> int:
@@ -837,6 +837,31 @@ def spread_of_influence(metric, mass, q, step=1e-6):
     return found
 
 
+def sharp_bound(gains, chances, odds):
+    """Largest sum_c q_c g_c with chances / odds <= q <= chances * odds that sum to one: an LP."""
+    found = optimize.linprog(
+        [-gain for gain in gains],
+        A_eq=[[1.0] * len(gains)],
+        b_eq=[1.0],
+        bounds=[(chance / odds, chance * odds) for chance in chances],
+    )
+    return -found.fun
+
+
+def free_bound(y, w, odds):
+    """Largest weighted mean with weights in [w / odds, w odds], whatever they sum to.
+
+    Zhao, Small and Bhattacharya (2019): the largest outcomes count most, from some rank on.
+    """
+    order = sorted(range(len(y)), key=lambda i: y[i])
+    best = -math.inf
+    for cut in range(len(y) + 1):
+        factor = [w[i] * (1 / odds if rank < cut else odds) for rank, i in enumerate(order)]
+        total = sum(f * y[i] for f, i in zip(factor, order, strict=True))
+        best = max(best, total / sum(factor))
+    return best
+
+
 def corrected_for(b, t, y, d, share, columns, penalty):
     """The number by a ridge regression on some columns, fitted once more to what it leaves."""
     d = d / d.sum()
@@ -859,3 +884,36 @@ def shapley_values(value, n):
         for k, player in enumerate(order):
             found[player] += value(order[: k + 1]) - value(order[:k])
     return found / len(orders)
+
+
+def robustness_value(number, null, y, w):
+    """Hartman and Huang (2024): shares of two variances that an unseen reason would explain."""
+    a = (number - null) ** 2 / (_variance(y) * _variance(w))
+    return (math.sqrt(a**2 + 4 * a) - a) / 2
+
+
+def benchmark(w, without, y):
+    """Share of the ideal weights' variance, correlation and bias of a reason like a column."""
+    e = [b - a for a, b in zip(w, without, strict=True)]
+    R2 = _variance(e) / _variance(w)
+    mean_e, mean_y = sum(e) / len(e), sum(y) / len(y)
+    shared = sum((a - mean_e) * (b - mean_y) for a, b in zip(e, y, strict=True)) / (len(y) - 1)
+    rho = shared / math.sqrt(_variance(e) * _variance(y))
+    of_ideal = R2 / (1 + R2)
+    bias = rho * math.sqrt(_variance(w) * of_ideal / (1 - of_ideal)) * math.sqrt(_variance(y))
+    return of_ideal, rho, bias
+
+
+def _variance(values):
+    mean = sum(values) / len(values)
+    return sum((value - mean) ** 2 for value in values) / (len(values) - 1)
+
+
+def robust_threshold(scores, weights, own, coverage, odds):
+    """Smallest score that keeps the coverage under the worst weights in [w / odds, w odds]."""
+    for c in sorted(scores):
+        inside = sum(w for s, w in zip(scores, weights, strict=True) if s <= c) / odds
+        outside = sum(w for s, w in zip(scores, weights, strict=True) if s > c) * odds
+        if inside >= coverage * (inside + outside + own * odds) * (1 - 1e-12):
+            return c
+    return math.inf

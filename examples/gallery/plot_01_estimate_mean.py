@@ -39,5 +39,5 @@ display.ax_.legend(frameon=False, ncols=3, loc="lower center", bbox_to_anchor=(0
 
 # %%
 # No interval counts what the features do not show: if people stay away *because* they are ill, at
-# any age, nothing here sees it. ``found.with_sensitivity(0.02)`` says how much that could
-# change.
+# any age, nothing here sees it. ``found.with_sensitivity(1.5)`` says what is left of the answer
+# if that changes the odds of taking part up to 1.5-fold.

@@ -152,12 +152,15 @@ def test_the_file_holds_every_method(files, plain, truth):
 
 
 def test_the_table_can_go_to_stdout_and_the_words_to_stderr(files, truth):
-    result = call(files, "--sensitivity", "0.1", "-o", "-")
+    result = call(files, "--sensitivity", "1.5", "-o", "-")
     found = lines(result.out)
     assert len(found) == 4
-    for line, row in zip(found, truth.table, strict=True):
-        assert float(line["sensitivity_low"]) == pytest.approx(max(0, row.interval[0] - 0.1))
-        assert float(line["sensitivity_high"]) == pytest.approx(min(1, row.interval[1] + 0.1))
+    for line, row in zip(found, truth.with_sensitivity(1.5).table, strict=True):
+        if row.method == "none":
+            assert line["sensitivity_low"] == line["sensitivity_high"] == ""
+            continue
+        assert float(line["sensitivity_low"]) == pytest.approx(row.sensitivity_interval[0])
+        assert float(line["sensitivity_high"]) == pytest.approx(row.sensitivity_interval[1])
     assert "Adjusted to the target population" in result.err
     refused = call(files, "--json", "-o", "-")
     assert refused.code == 2
@@ -302,15 +305,29 @@ def test_options_are_arguments_of_the_library(files, handed, options, what, expe
 
 def test_limits_and_sensitivity_reach_the_answer(files, handed, truth):
     result = call(
-        files, "--sensitivity", ".1", "--max-weight", "9", "--weighter", "entropy", "--json"
+        files, "--sensitivity", "1.5", "--max-weight", "9", "--weighter", "entropy", "--json"
     )
     assert result.code == 0, result.err
     limited = handed["weighter"]
     assert (type(limited), limited.max_weight, limited.weighter) == (Trimmed, 9, "entropy")
     found = json.loads(result.out)
-    assert found["sensitivity"] == 0.1
-    wide = truth.with_sensitivity(0.1).overall[0].sensitivity_interval
+    assert found["sensitivity"] == 1.5
+    wide = truth.with_sensitivity(1.5).overall[0].sensitivity_interval
     assert found["estimates"][0]["sensitivity_interval"] == pytest.approx(wide)
+
+
+def test_a_null_is_what_the_line_is_about(files, truth):
+    result = call(files, "--null", "0.9")
+    assert result.code == 0, result.err
+    said = truth.robustness(0.9).sentence
+    assert said in " ".join(result.out.split())
+    assert said.startswith("To move the answer to 0.9, an unseen reason would have to be")
+
+
+def test_a_factor_of_odds_is_checked_before_files_are_read(files):
+    result = call(files, "--sensitivity", "0.1", "--outcome", "nothing")
+    assert result.code == 2
+    assert "--sensitivity=0.1 must be a number of at least 1" in result.err
 
 
 def test_several_outcomes_are_asked_for_at_once(files, handed):

@@ -117,6 +117,16 @@ def test_json_and_the_file_hold_every_method(files, truth):
     assert call(files, "--json", "-o", "-").code == 2
 
 
+def test_sensitivity_and_a_null_reach_the_answer(files, handed, truth):
+    result = call(files, "--sensitivity", "1.5", "--null", "0.5", "--json")
+    assert result.code == 0, result.err
+    found = json.loads(result.out)
+    assert found["sensitivity"] == 1.5
+    wide = truth.with_sensitivity(1.5).performances[0].sensitivity_interval
+    assert found["performances"][0]["sensitivity_interval"] == pytest.approx(wide)
+    assert truth.robustness(0.5).sentence in found["assumption"]
+
+
 def test_groups_are_those_of_both_files(files):
     result = call(files, "--by", "town", "--metric", "accuracy", "--json")
     found = json.loads(result.out)["performances"]

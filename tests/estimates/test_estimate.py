@@ -342,16 +342,6 @@ def test_more_confidence_is_a_wider_interval(ask):
     assert widths[0] < widths[1]
 
 
-def test_an_interval_allows_for_what_it_is_told_to(ask):
-    row = ask().with_sensitivity(0.5).overall[0]
-    low, high = row.interval
-    assert row.sensitivity_interval == pytest.approx((low - 0.5, high + 0.5))
-    share = ask(Y > 2).with_sensitivity(0.9).overall[0]
-    assert share.sensitivity_interval == (0, 1)
-    total = ask(what=Total(100)).with_sensitivity(0.5).overall[0]
-    assert total.sensitivity_interval[1] == pytest.approx(total.interval[1] + 50)
-
-
 def test_shares_stay_between_zero_and_one(ask):
     found = ask(np.arange(N) == 3, method="dr", outcome_model=LinearRegression())
     for row in found.table:

@@ -290,13 +290,6 @@ def test_a_target_is_the_whole_population_or_not():
         Target(T, finite_population="yes")
 
 
-def test_sensitivity_is_that_of_means(ask):
-    with pytest.raises(InputError, match="change=-1 must be"):
-        ask().with_sensitivity(-1)
-    with pytest.raises(InputError, match="sensitivity of coefficients is not known"):
-        ask(what="coefficients").with_sensitivity(1)
-
-
 # Sizes and kinds of outcomes
 
 

@@ -248,7 +248,7 @@ def test_the_slope_of_a_metric_is_its_change(classified):
     """The integral along the path is exact for accuracy, and for AUC to many digits."""
     model, here, there = classified
     found = evaluate(model, here, CLASSES, there)
-    one = found._rows.__closure__[0].cell_contents[0]
+    one = found._source.judged[0]
     judge = one.judged
     for metric in one._class_metrics(bins_of(judge)):
         masses = [judge.masses(method) for method in ("none", "dr")]

@@ -57,7 +57,6 @@ _DESIGN = """
 """
 _FURTHER = """
 --finite-population  the target file is the whole population: no sampling error of its own
---sensitivity D:float  also show the interval if the outcome given the features differed by up to D
 --max-weight W:float  limit of the weights, in units of their mean
 --replicates N:int  take the errors from N replicates of both samples, in each of which the weights
   are fitted again: a bootstrap where the weights solve an equation, else a jackknife
@@ -93,8 +92,7 @@ def add(commands: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the sentence, then the table."""
     found, notes = answer(args)
-    if args.sensitivity is not None:
-        found = found.with_sensitivity(args.sensitivity)
+    found = options.with_doubts(found, args)
     if args.output is not None:
         lines = ({**line, "what": line["what"] or found.what} for line in found.table.data())
         console.write_lines(lines, args.output)

@@ -137,7 +137,7 @@ def answer(args: argparse.Namespace) -> tuple[Evaluations, list[Note], TwoFiles]
     if args.by is not None and samples.target_groups is None:
         raise InputError(f"{args.target} has no column {args.by!r}, which --by names.")
     notes = list(samples.notes)
-    found = evaluations_of(samples, args, model, notes)
+    found = options.with_doubts(evaluations_of(samples, args, model, notes), args)
     if model is not None and args.trained_on is None:
         _say(Note("own training rows", _FLATTERED, "warning"), notes)
     return found, notes, samples

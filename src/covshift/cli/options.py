@@ -72,6 +72,10 @@ _ANSWER = """
 --weighter NAME  %s (default: cdf on top of a tilt)
 --restrict overlap|  answer for the part of the target that the training rows cover
 --confidence P:float  default: 0.95
+--sensitivity L:float  also show the interval if unseen reasons change the odds of being in the
+  target up to L-fold, such as 2, among rows with the same columns
+--null V:float  also say how strong an unseen reason would have to be to move the answer to V
+  (default: to the uncorrected number)
 """
 DESIGN = """
 --strata COL  strata of the training sample's design
@@ -214,9 +218,22 @@ def check_answer(args: argparse.Namespace) -> None:
 
     if args.weighter is not None and args.weighter not in WEIGHTERS:
         raise InputError(f"The weighter {args.weighter!r} is unknown. Use {listed(WEIGHTERS)}.")
+    if args.sensitivity is not None:
+        from ..engine.sensitivity import check_odds
+
+        check_odds(args.sensitivity, "--sensitivity")
     if args.json and args.output == "-":
         raise InputError("--json prints on stdout: name a file for the table with -o.")
     check_output(args)
+
+
+def with_doubts(found: Any, args: argparse.Namespace) -> Any:
+    """Add what --sensitivity and --null ask of estimates or evaluations."""
+    if args.sensitivity is not None:
+        found = found.with_sensitivity(args.sensitivity)
+    if args.null is not None:
+        found = replace(found, _robustness=found.robustness(args.null))
+    return found
 
 
 def show_answer(found: Any, notes: Sequence[Note], args: argparse.Namespace) -> int:

@@ -19,6 +19,7 @@ from .explanation import Moved
 from .intervals import Errors, Number
 from .methods import Engine, Method, Signal, share_of_full_weights
 from .outcome import NAME, classifies, predict, predict_linear, random_folds
+from .sensitivity import Bound
 from .weights import Weights
 
 
@@ -38,7 +39,6 @@ class Item:
     group: str | None
     numbers: dict[Method, Number]
     proportion: bool
-    slack: float | None  # how much the number moves where the mean of y given x moves by one
     size: Size
     errors: dict[Method, Errors]
     change: Number | None = None  # the method's number less the plain one
@@ -61,6 +61,7 @@ class Problem:
     outcome: Real | None = None  # (N,): tells rows of equal features apart
     seen: dict[str, list[str]] = field(default_factory=dict)  # models chosen, by what they predict
     made: dict[Any, Signal] = field(default_factory=dict)  # signals, which other weights share
+    bound: Bound | None = None  # of all signals, instead of what they are
     # What is fixed while a number moves, by its label and group; None: nothing is to be explained.
     fixed: dict[tuple[str, str | None], Any] | None = None
 
@@ -114,6 +115,20 @@ class Problem:
             weights=replace(self.weights, final=final, steady=None),
         )
 
+    def bounded(self, odds: float, side: int) -> Self:
+        """Return the same problem, whose signals are bounds (`engine.sensitivity`)."""
+        return replace(self, bound=None if odds == 1 else Bound(odds, side))
+
+    @property
+    def unbounded(self) -> Self:
+        """The same problem, with signals as they are."""
+        return replace(self, bound=None)
+
+    @property
+    def opposite(self) -> Self:
+        """The same problem, with the other bound."""
+        return replace(self, bound=None if self.bound is None else self.bound.opposite)
+
     def numbers(self, y: Real, name: str) -> Signal:
         """Predict a number y (N,); what has the same name is predicted once.
 
@@ -123,14 +138,33 @@ class Problem:
             return self.indicator(y, name)
         if name not in self.made:
             self.made[name] = Signal(y[:, None], self._predicted(y, None, name))
-        return self.made[name]
+        return self.bound_of(self.made[name], name)
+
+    def bound_of(self, signal: Signal, name: str) -> Signal:
+        """Return the bound of a signal that has been predicted, or itself where none is asked.
+
+        Margins tell the mean of what is linear in them alone, so that it is fitted to the bound.
+        """
+        if self.bound is None:
+            return signal
+        if np.isin(signal.values, (0.0, 1.0)).all():
+            found = self.bound.of_chances(signal)
+        else:
+            left = np.abs(signal.values - signal.h.train)[:, 0]
+            spread = self.unbounded.numbers(left, f"spread of {name}")
+            found = self.bound.of_numbers(signal, spread, self.weights.final)
+        if self.sample.known is None:
+            return found
+        plain, named = self.unbounded, f"{name}, {self.bound}"
+        parts = [plain.numbers(y, f"{named}, {k}") for k, y in enumerate(found.values.T)]
+        return Signal(found.values, CrossFit.side_by_side([part.h for part in parts]))
 
     def classes(self, labels: NDArray[Any], classes: NDArray[Any], name: str) -> Signal:
         """Predict the shares of classes (k,)."""
         if name not in self.made:
             values = (labels[:, None] == classes).astype(np.float64)
             self.made[name] = Signal(values, self._predicted(labels, classes, name))
-        return self.made[name]
+        return self.bound_of(self.made[name], name)
 
     def indicator(self, flags: Real, name: str) -> Signal:
         """Predict the chance that ``flags`` (N,) of zeros and ones is one."""
@@ -154,7 +188,10 @@ class Problem:
             return signal.times(train, target), Signal(train[:, None], known)
         inside = signal.values * train[:, None]
         names = [f"{name}, {k}, in {groups.labels[group]}" for k in range(inside.shape[1])]
-        parts = [self.numbers(y, title) for y, title in zip(inside.T, names, strict=True)]
+        if self.bound is not None:
+            names = [f"{title}, {self.bound}" for title in names]
+        plain = self.unbounded
+        parts = [plain.numbers(y, title) for y, title in zip(inside.T, names, strict=True)]
         h = CrossFit.side_by_side([part.h for part in parts])
         member = self._membership.h.columns([group]) if groups.share is None else None
         if groups.share is not None:  # published, and the indicator is one of the features
@@ -266,7 +303,7 @@ class Problem:
     @property
     def _membership(self) -> Signal:
         labels = np.arange(len(self._groups.labels))
-        return self.classes(self._groups.train, labels, "group (by)")
+        return self.unbounded.classes(self._groups.train, labels, "group (by)")
 
     def _predicted(self, y: NDArray[Any], classes: NDArray[Any] | None, name: str) -> CrossFit:
         sample = self.sample

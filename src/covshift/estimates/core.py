@@ -125,8 +125,8 @@ def estimate(
     -------
     Estimates
         ``print`` it; ``value``, ``interval``, ``standard_error``, ``table``, ``to_frame()``,
-        ``to_dict()``, ``plot()``; ``with_sensitivity(0.05)`` widens the intervals for outcomes
-        that differ between sample and population.
+        ``to_dict()``, ``plot()``; ``with_sensitivity(2.0)`` widens the intervals for unseen
+        reasons that change the odds of being in the target up to 2-fold.
 
     Notes
     -----

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,8 @@ from ..numerics.array import Flags, Real, Rows
 from ..numerics.crossfit import CrossFit
 from ..numerics.influence import Influence
 from .quantities import Quantity, every_group, numbers_of
+
+_BOUND_STEPS = 5  # at most, until the share is bounded at the bound of the quantile
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,8 @@ class Quantile(Quantity):
 
     q: Any = field(metadata={"example": "0.9"})
 
+    has_bounds: ClassVar[bool] = True
+
     def check(self, by: Any) -> None:
         for level in numbers_of(self.q, "q"):
             number(above=0, below=1).check(level, "q")
@@ -92,10 +96,7 @@ class Quantile(Quantity):
             for p in numbers_of(self.q, "q"):
                 numbers = {}
                 all_errors = {method: problem.errors(method, group) for method in METHODS}
-                start = _steps(problem, y, group, problem.weights.final).inverse(p)
-                title = f"{name}, quantile {p:g} of {label or 'all'}"
-                signal = problem.indicator(np.asarray(y <= start, dtype=np.float64), title)
-                parts = problem.in_group(signal, group, title)
+                parts, below = self._parts(problem.opposite, y, (group, label), p, name)
                 plain = _steps(problem, y, group, problem.sample.d)
                 for method in METHODS:
                     steps = _steps(problem, y, group, problem.weights.final)
@@ -104,9 +105,8 @@ class Quantile(Quantity):
                         found = _plain_share(problem, y <= plain.inverse(p), group)
                     else:
                         found = problem.ratio(*parts, method)
-                    if method in ("dr", "model"):
-                        lift = float(found.value[0] - problem.ratio(*parts, "weights").value[0])
-                        steps = replace(steps, lift=lift)
+                    if method in ("dr", "model") or (method == "weights" and problem.bound):
+                        steps = replace(steps, lift=float(found.value[0]) - below)
                     besides = problem.imbalance(*parts, method)
                     errors = all_errors[method]
                     error, t = errors.error(found, besides)
@@ -115,7 +115,35 @@ class Quantile(Quantity):
                 size, moved = problem.size_of(group), None
                 if problem.fixed is not None:
                     moved = _moved(problem, y, (group, label, word), numbers, all_errors, parts)
-                yield Item(word, label, numbers, False, 1.0, size, all_errors, moved=moved)
+                yield Item(word, label, numbers, False, size, all_errors, moved=moved)
+
+    def _parts(
+        self, problem: Problem, y: Real, where: tuple[int | None, str | None], p: float, name: str
+    ) -> tuple[tuple[Signal, Signal | None], float]:
+        """Parts of the share of outcomes up to some value, and this share of the weighted rows.
+
+        The value is the quantile of the weighted rows; of bounds, one where they are near p.
+        """
+        group, label = where
+        title = f"{name}, quantile {p:g} of {label or 'all'}"
+        steps, bound = _steps(problem, y, group, problem.weights.final), problem.bound
+        if bound is None or not len(steps.values):
+            flags = np.asarray(y <= steps.inverse(p), dtype=np.float64)
+            parts = problem.in_group(problem.indicator(flags, title), group, title)
+            return parts, float(problem.ratio(*parts, "weights").value[0])
+        start, least, most = steps.inverse(bound.start(p)), -np.inf, np.inf
+        for _ in range(_BOUND_STEPS):
+            title, below = f"{name} <= {start!r}", steps.at(start)
+            flags = np.asarray(y <= start, dtype=np.float64)
+            parts = problem.in_group(problem.indicator(flags, title), group, title)
+            reached = float(problem.ratio(*parts, "dr").value[0])
+            least, most = (least, start) if reached >= p else (start, most)
+            again = replace(steps, lift=reached - below).inverse(p)
+            inside = steps.values[(steps.values > least) & (steps.values < most)]
+            if again == start or not len(inside):
+                break
+            start = again if least < again < most else float(inside[len(inside) // 2])
+        return parts, below
 
 
 @dataclass(frozen=True)

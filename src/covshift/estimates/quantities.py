@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 
 from ..data.columns import check_outcomes, spelled
 from ..data.parameters import number, one_of
@@ -20,6 +21,7 @@ from ..engine.methods import METHODS, Method, Signal
 from ..engine.problem import Item, Problem
 from ..exceptions import InputError, InputTypeError
 from ..numerics.array import Real, Rows
+from ..numerics.crossfit import CrossFit
 from ..numerics.influence import Influence
 from ..registry import QUANTITIES
 
@@ -35,6 +37,7 @@ class Quantity:
     """
 
     of_categories: ClassVar[bool] = False  # whether the outcome is categories, not numbers
+    has_bounds: ClassVar[bool] = False  # whether `items` of a bounded problem are bounds
     row_options: ClassVar[tuple[str, ...]] = ()  # fields with one value per training row
 
     @property
@@ -102,6 +105,8 @@ def every_group(problem: Problem) -> Groups:
 class Mean(Quantity):
     """Mean of the outcome; of zeros and ones it is a share."""
 
+    has_bounds: ClassVar[bool] = True
+
     def items(self, problem: Problem, y: NDArray[Any], name: str) -> Iterator[Item]:
         binary = bool(np.isin(y, (0.0, 1.0)).all())
         signal = problem.indicator(y, name) if binary else problem.numbers(y, name)
@@ -132,6 +137,8 @@ class Total(Quantity):
 
     size: float | None = None
 
+    has_bounds: ClassVar[bool] = True
+
     def check(self, by: Any) -> None:
         if self.size is None:
             raise InputError(
@@ -144,8 +151,7 @@ class Total(Quantity):
         signal = problem.numbers(y, name)
         for group, label in every_group(problem):
             top, _ = problem.in_group(signal, group, name)
-            slack = 1.0 if group is None else None
-            yield item(problem, "total", (group, label), top, None, factor=self.size, slack=slack)
+            yield item(problem, "total", (group, label), top, None, factor=self.size)
 
 
 @dataclass(frozen=True)
@@ -171,6 +177,7 @@ class Proportion(Quantity):
     category: Any = None
 
     of_categories: ClassVar[bool] = True
+    has_bounds: ClassVar[bool] = True
 
     def items(self, problem: Problem, y: NDArray[Any], name: str) -> Iterator[Item]:
         classes = np.unique(y)
@@ -223,6 +230,7 @@ class Ratio(Quantity):
     denominator: Any = field(metadata={"example": '"income"'})
 
     row_options: ClassVar[tuple[str, ...]] = ("denominator",)
+    has_bounds: ClassVar[bool] = True
 
     def check(self, by: Any) -> None:
         if self.denominator is None:
@@ -242,8 +250,12 @@ class Ratio(Quantity):
                     "The mean of the denominator is zero, so that there is no ratio"
                     + (f" in the group {label!r}." if label else ".")
                 )
-            slack = None if group is not None else float(1 / abs(at))
-            yield item(problem, "ratio", (group, label), top, bottom, slack=slack)
+            if problem.bound is None:
+                yield item(problem, "ratio", (group, label), top, bottom)
+            else:
+                plain = problem.unbounded
+                parts = plain.numbers(y, name), plain.numbers(self.denominator, under_name)
+                yield _bound_of_ratio(problem, *parts, (group, label), f"ratio of {name}")
 
 
 @dataclass(frozen=True)
@@ -266,6 +278,8 @@ class CDF(Quantity):
     """
 
     at: Any = field(metadata={"example": "[10, 20]"})
+
+    has_bounds: ClassVar[bool] = True
 
     def check(self, by: Any) -> None:
         numbers_of(self.at, "at")
@@ -306,6 +320,8 @@ class Difference(Quantity):
 
     reference: Any = None
 
+    has_bounds: ClassVar[bool] = True
+
     def check(self, by: Any) -> None:
         if by is None:
             raise InputError("what='difference' compares groups: name them with by.")
@@ -326,7 +342,11 @@ class Difference(Quantity):
         binary = bool(np.isin(y, (0.0, 1.0)).all())
         signal = problem.indicator(y, name) if binary else problem.numbers(y, name)
         base = next(k for k, label in groups if label == reference)
-        of_base, unshrunken = problem.in_group(signal, base, name), problem.unshrunken
+        other = problem.opposite  # the largest difference is from the smallest mean
+        of_base = other.in_group(
+            other.indicator(y, name) if binary else other.numbers(y, name), base, name
+        )
+        unshrunken = problem.unshrunken
         first = {m: problem.ratio(*of_base, m) for m in METHODS}
         for group, label in groups:
             if group == base:
@@ -352,8 +372,52 @@ class Difference(Quantity):
                 own = found[problem.explained_method]
                 moved = problem.moved(values, found["none"], own, errors)
             yield Item(
-                about, None, numbers, False, 2.0, size, errors, influence=found["dr"], moved=moved
+                about, None, numbers, False, size, errors, influence=found["dr"], moved=moved
             )
+
+
+def _bound_of_ratio(
+    problem: Problem, over: Signal, under: Signal, where: tuple[int | None, str | None], name: str
+) -> Item:
+    """Bound a ratio: the R at which the bound of the mean of y - R z is zero (Dinkelbach).
+
+    Groups that are known of the sample alone have none.
+    """
+    group, label = where
+    numbers: dict[Method, Number] = {}
+    errors = {method: problem.errors(method, group) for method in METHODS}
+    groups, plain = problem.sample.groups, problem.unbounded
+    known = group is None or (groups is not None and groups.target is not None)
+    for method in METHODS:
+        numbers[method] = Number(np.nan, np.nan, -np.inf, np.inf)
+        if not known:
+            continue
+        parts = [plain.in_group(signal, group, name)[0] for signal in (over, under)]
+        top, bottom = (plain.engine.means(part, method).value[0] for part in parts)
+        sign = np.sign(bottom)
+
+        def mean(R: float, method: Method = method, sign: float = sign) -> tuple[Influence, float]:
+            h = CrossFit(
+                sign * (over.h.train - R * under.h.train), sign * (over.h.folds - R * under.h.folds)
+            )
+            rest = Signal(sign * (over.values - R * under.values), h)
+            of, _ = problem.in_group(problem.bound_of(rest, name), group, name)
+            return problem.engine.means(of, method), problem.imbalance(of, None, method)
+
+        def height(R: float, mean: Any = mean) -> float:
+            return float(mean(R)[0].value[0])
+
+        start = float(top / bottom)
+        step = height(start) / abs(bottom)
+        ends = next((e for k in range(12) if height(e := start + step * 2**k) * step <= 0), None)
+        if ends is None:
+            continue
+        R = float(brentq(height, start, ends)) if ends != start else start
+        slope = (height(start) - height(R)) / (R - start) if R != start else abs(bottom)
+        at, besides = mean(R)
+        found = replace(at.times(1 / slope), value=np.array([R]))
+        numbers[method] = errors[method].number(found, besides=besides / slope)
+    return Item("ratio", label, numbers, False, problem.size_of(group), errors)
 
 
 def _freedom(errors: Errors) -> float:
@@ -369,7 +433,6 @@ def item(
     *,
     proportion: bool = False,
     factor: float = 1.0,
-    slack: float | None = 1.0,
 ) -> Item:
     """Estimate one mean or ratio by all methods."""
     group, name = where
@@ -390,9 +453,8 @@ def item(
     if problem.fixed is not None:
         values = factor * _values(problem, top, bottom, (label, name))
         moved = problem.moved(values, found["none"], found[problem.explained_method], errors)
-    scaled = None if slack is None else slack * factor
     size = problem.size_of(group)
-    return Item(label, name, numbers, proportion, scaled, size, errors, change, found["dr"], moved)
+    return Item(label, name, numbers, proportion, size, errors, change, found["dr"], moved)
 
 
 def _values(

@@ -103,7 +103,7 @@ class Coefficients(Quantity):
                 scores = (X @ slope) * (signal.values[:, 0] - _mean(X @ b, self.family))
                 both = found["none"].column(k), found[problem.explained_method].column(k)
                 moved = problem.moved(b[k] + scores, *both, errors)
-            yield Item(column, None, numbers, False, None, size, errors, change, own, moved)
+            yield Item(column, None, numbers, False, size, errors, change, own, moved)
 
     def _columns(self, sample: Samples) -> tuple[tuple[Real, Real], tuple[str, ...]]:
         """Return the columns of the regressors, (N, p) and (M, p), and their names."""

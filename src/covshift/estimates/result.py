@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from ..data.parameters import number
 from ..diagnostics import Diagnosis, MarginsDiagnosis
 from ..engine.explanation import Explanation, explained
+from ..engine.intervals import Number
 from ..engine.methods import Method
+from ..engine.sensitivity import Robust, Robustness, check_odds
 from ..exceptions import InputError, InputTypeError
 from ..margins import Margins
 from ..numerics.array import Real
@@ -36,8 +37,9 @@ METHOD_WORDS = {
 class Estimate(Record):
     """One number of the population, by one method.
 
-    ``sensitivity_interval`` holds the truth also where the mean of the outcome given the features
-    differs between sample and population by up to ``sensitivity``.
+    ``sensitivity_bounds`` are the smallest and the largest number where unseen reasons change the
+    odds of being in the target up to ``sensitivity``-fold, and ``sensitivity_interval`` is the
+    interval around them.
     """
 
     outcome: str
@@ -50,10 +52,10 @@ class Estimate(Record):
     rows: int  # with the outcome, in the group
     effective_sample_size: float
     proportion: bool = False
+    sensitivity_bounds: tuple[float, float] | None = None
     sensitivity_interval: tuple[float, float] | None = None
-    slack: float | None = None  # how far the number moves where the mean of y given x moves by one
 
-    _not_shown: ClassVar[frozenset[str]] = frozenset({"proportion", "slack"})
+    _not_shown: ClassVar[frozenset[str]] = frozenset({"proportion"})
     _columns: ClassVar[tuple[Column, ...]] = (
         Column("outcome", lambda row: printable(row.outcome), words=True),
         Column("what", lambda row: printable(row.what or "mean"), words=True),
@@ -79,7 +81,7 @@ class Change(Record):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Estimates(Answer):
+class Estimates(Robust, Answer):
     """What `covshift.estimate` found. Print it, or read its fields.
 
     ``value``, ``standard_error`` and ``interval`` are those of the whole population by the chosen
@@ -112,6 +114,7 @@ class Estimates(Answer):
         Which outcome models were used for what.
     diagnosis : Diagnosis or MarginsDiagnosis
     sensitivity : float or None
+        By which factor odds may differ in ``sensitivity_interval``.
     replicate_weights, replicate_scales : (N, B) and (B,) arrays, or None
         Where replicates were asked for. The variance of a number theta is
         ``replicate_scales @ (thetas - theta) ** 2``, with the numbers of the replicates.
@@ -147,12 +150,13 @@ class Estimates(Answer):
     notes: tuple[Note, ...] = ()
     margins: Margins | None = None
     n_labels: int = 0
-    _rows: Any = field(default=None, repr=False)  # what `explain` needs: not kept in files
+    _source: Any = field(default=None, repr=False, compare=False)  # the run, for later questions
+    _robustness: Robustness | None = field(default=None, repr=False, compare=False)
 
     _facts: ClassVar[tuple[str, ...]] = (
         *("what", "method", "confidence", "effective_sample_size", "design_effect"),
         *("largest_weight", "trimmed_share", "n_train", "n_target", "n_labels", "covered_share"),
-        *("weighter", "models", "sensitivity", "errors", "verdict"),
+        *("weighter", "models", "sensitivity", "robustness_value", "errors", "verdict"),
     )
     _data: ClassVar[tuple[str, ...]] = ("estimates", "table", "changes")
 
@@ -216,20 +220,28 @@ class Estimates(Answer):
         """What the numbers rest on, and the data cannot show."""
         if self.method == "both":
             return OF_LABELS
-        return "" if self.method == "none" else ASSUMPTION
+        return "" if self.method == "none" else f"{ASSUMPTION} {self._robust_line()}".rstrip()
 
-    def with_sensitivity(self, change: float) -> Estimates:
+    def with_sensitivity(self, odds: float) -> Estimates:
         """Return the estimates with intervals that hold under a violation of the assumption.
 
-        They hold if the mean of y given x differs by up to ``change`` between sample and
-        population: for shares in units of probability, for quantiles if all of y given x moves by
-        it, for ratios if y does and the denominator does not.
+        They hold if unseen reasons change the odds of being in the target up to ``odds``-fold,
+        among rows with the same columns: outcomes that are common there may be ``odds`` times as
+        frequent as in the sample, and others ``odds`` times as rare (the marginal sensitivity
+        model). The bounds are sharp and doubly robust (`covshift.engine.sensitivity`); 1 gives the
+        plain intervals. Methods without a correction have none.
+
+        Examples
+        --------
+        >>> from covshift import estimate
+        >>> from covshift.datasets import make_survey
+        >>> survey = make_survey(300, 400, random_state=0)
+        >>> found = estimate(survey.X, survey.y, survey.X_target).with_sensitivity(1.5)
+        >>> row = found.estimates[0]
+        >>> row.sensitivity_interval[0] < row.interval[0]
+        True
         """
-        number(least=0).check(change, "change")
-        if all(row.slack is None for row in self.table):
-            raise InputError(f"The sensitivity of {self.what} is not known.")
-        rows = tuple(replace(row, sensitivity_interval=_widened(row, change)) for row in self.table)
-        return replace(self, table=Table(rows), sensitivity=change)
+        return replace(self, table=bounded(self, odds), sensitivity=odds)
 
     def explain(
         self, row: Estimate | None = None, *, groups: Mapping[str, Sequence[str]] | None = None
@@ -261,9 +273,6 @@ class Estimates(Answer):
         row = self.headline if row is None else row
         return explained_row(self, row, Estimate, groups)
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_rows": None}
-
     def __iter__(self) -> Iterator[Estimate]:
         return iter(self.estimates)
 
@@ -291,13 +300,7 @@ class Estimates(Answer):
             Column("eff. rows", lambda row: f"{row.effective_sample_size:,.0f}"),
         ]
         if self.sensitivity is not None:
-            wide = Column(
-                f"if y moves by {self.sensitivity:g}",
-                lambda row: (
-                    (row.sensitivity_interval or "") and _interval(row, row.sensitivity_interval)
-                ),
-            )
-            columns.insert(5, wide)
+            columns.insert(5, sensitivity_column(self.sensitivity, _interval))
         yield Table(self.estimates.records, tuple(columns))
         methods = [method for method in METHOD_WORDS if self.table.where(method=method)]
         yield Table(
@@ -375,11 +378,40 @@ class Estimates(Answer):
         return f"{label}: {name}" if grouped else label
 
 
-def _widened(row: Estimate, change: float) -> tuple[float, float] | None:
-    if row.slack is None:
-        return None
-    low, high = row.interval[0] - row.slack * change, row.interval[1] + row.slack * change
-    return (max(0.0, low), min(1.0, high)) if row.proportion else (low, high)
+def bounded(answer: Any, odds: float) -> Table:
+    """Return the table of an estimate or an evaluation with bounds (`engine.sensitivity`)."""
+    check_odds(odds)
+    if answer.method in ("none", "both"):
+        raise InputError(
+            f"method={answer.method!r} does not rest on the assumption, so that it has no "
+            "sensitivity to it."
+        )
+    bounds = answer._asked_of("with_sensitivity").bounds(odds)
+    rows = []
+    for row in answer.table:
+        first = (row.model, row.metric) if hasattr(row, "metric") else (row.outcome, row.what)
+        found = bounds.get((*first, row.group, row.method))
+        if found is None or not all(np.isfinite(end.value) for end in found):
+            rows.append(replace(row, sensitivity_bounds=None, sensitivity_interval=None))
+        else:
+            rows.append(_with_bounds(row, *found))
+    return Table(rows)
+
+
+def _with_bounds(row: Any, least: Number, most: Number) -> Any:
+    """Give a row of a table its bounds, and the interval from one's lower to the other's upper."""
+    low, high = min(least.low, row.interval[0]), max(most.high, row.interval[1])
+    bounds = min(least.value, row.value), max(most.value, row.value)
+    return replace(row, sensitivity_bounds=bounds, sensitivity_interval=(low, high))
+
+
+def sensitivity_column(odds: float, interval: Callable[..., str]) -> Column:
+    """Column of the intervals under a sensitivity."""
+
+    def cell(row: Any) -> str:
+        return "" if row.sensitivity_interval is None else interval(row, row.sensitivity_interval)
+
+    return Column(f"if odds differ up to {odds:g}-fold", cell)
 
 
 def explained_row(
@@ -392,14 +424,10 @@ def explained_row(
         )
     if answer.method == "none":
         raise InputError("method='none' adjusts nothing, so that no change is to be explained.")
-    if answer._rows is None:
-        raise InputError(
-            "explain needs the rows that the answer was made from, which are not kept in files. "
-            "Ask again, and explain before you store the answer."
-        )
+    source = answer._asked_of("explain")
     there: Any = answer.same(row, answer.method)
     here = answer.same(row, "none")
-    moved = answer._rows(there) if np.isfinite(there.value - here.value) else None
+    moved = source.moved(there) if np.isfinite(there.value - here.value) else None
     if moved is None:
         raise InputError("This number, or its change, is not defined: there is nothing to explain.")
     values, name = (here.value, there.value), answer.name_of(row)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
@@ -30,6 +30,7 @@ from ..engine.labels import (
 from ..engine.methods import METHODS, Method
 from ..engine.overlap import Covered
 from ..engine.problem import Item, Problem, Size
+from ..engine.sensitivity import robust
 from ..engine.weights import Weights, are_weights, factors, trimmed, weigh
 from ..exceptions import InputError, NoOverlapError, WeightWarning
 from ..numerics.array import Real, Rows
@@ -63,6 +64,25 @@ class Settings:
     random_state: int
 
 
+Where = tuple[str, str, str | None, str]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is known of one outcome: its problem and rows, and the draws that tell errors."""
+
+    problem: Problem
+    outcome: Outcome
+    used: Rows
+    again: Sequence[Problem] = ()
+    made: Plan | None = None
+
+    def bounded(self, odds: float, side: int) -> Asked:
+        """Return the same, for bounds (`engine.sensitivity`)."""
+        again = [problem.bounded(odds, side) for problem in self.again]
+        return replace(self, problem=self.problem.bounded(odds, side), again=again)
+
+
 @dataclass
 class Run:
     """Outcomes one after the other; those with the same rows share their weights."""
@@ -73,6 +93,7 @@ class Run:
     known: LabelledRows | None = None  # of the target
     notes: list[Note] = field(default_factory=list)
     kept: dict[bytes, tuple[Rows, Samples, Weights]] = field(default_factory=dict)
+    asked: list[Asked] = field(default_factory=list)  # for questions about the answer
 
     def found(self, outcomes: list[Outcome]) -> Estimates:
         """Estimate the quantity of every outcome."""
@@ -82,28 +103,25 @@ class Run:
         changes: list[Change] = []
         models: dict[str, list[str]] = {}
         drawn, by = None, None
-        problems: dict[str, tuple[Outcome, Problem, Rows]] = {}
         for outcome in outcomes:
             problem, used = self._problem(outcome)
-            problems[outcome.name] = outcome, problem, used
-            items = list(self._items(problem, outcome, used))
+            one = Asked(problem, outcome, used)
             if self.settings.replicates is not None or problem.sample.replicates is not None:
+                list(self._items(problem, outcome, used))  # the outcome models, for all draws
                 again, made = draws(
                     problem,
                     self.settings.weighter,
                     self.settings.replicates or 0,
                     max_weight=self.settings.max_weight,
                 )
-                own = problem.sample
-                whole = problem.with_weights(own.d, problem.weights.final, own.share)
-                numbers = [list(self._items(part, outcome, used)) for part in (whole, *again)]
-                refitted = not made.given or problem.weights.solve_equation
-                items = with_drawn_errors(items, numbers[0], numbers[1:], made, refitted=refitted)
+                one = replace(one, again=again, made=made)
                 if drawn is None:
                     drawn = np.zeros((len(outcome.y), len(again)))
                     drawn[used] = np.column_stack([draw.weights.final for draw in again])
                     by = made
                 self._note_draws(self.settings.replicates or 0, made)
+            items = self._estimated(one)
+            self.asked.append(one)
             rows += [row for item in items for row in self._rows(outcome.name, item)]
             if self.known is not None:
                 rows += self._with_labels(problem, outcome, used, items)
@@ -114,7 +132,7 @@ class Run:
         final = np.zeros(len(outcomes[0].y))
         final[used] = weights.final
         assert self.covered.diagnosis is not None
-        return Estimates(
+        found = Estimates(
             Table(rows),
             self.settings.method if self.known is None else "both",
             self.quantity.name,
@@ -138,12 +156,41 @@ class Run:
             tuple(self.notes),
             None if sample.known is None else sample.known.margins,
             0 if self.known is None else self.known.count(outcomes[0].name),
-            lambda row: self._moved(row, *problems[row.outcome]),
+            self,
         )
+        answer: Estimates = robust(found)
+        return answer
 
-    def _moved(self, row: Estimate, outcome: Outcome, problem: Problem, used: Rows) -> Moved | None:
+    def _estimated(self, one: Asked) -> list[Item]:
+        """Estimate the quantity of one outcome, with errors from draws where these were made."""
+        problem, outcome, used = one.problem, one.outcome, one.used
+        items = list(self._items(problem, outcome, used))
+        if one.made is None:
+            return items
+        own = problem.sample
+        whole = problem.with_weights(own.d, problem.weights.final, own.share)
+        numbers = [list(self._items(part, outcome, used)) for part in (whole, *one.again)]
+        refitted = not one.made.given or problem.weights.solve_equation
+        return with_drawn_errors(items, numbers[0], numbers[1:], one.made, refitted=refitted)
+
+    def bounds(self, odds: float) -> dict[Where, tuple[Number, Number]]:
+        """Smallest and largest numbers, with errors, by outcome, label, group and method."""
+        if not self.quantity.has_bounds:
+            raise InputError(f"The sensitivity of {self.quantity.name} is not known.")
+        found: dict[Where, tuple[Number, Number]] = {}
+        for one in self.asked:
+            low, high = (self._estimated(one.bounded(odds, side)) for side in (-1, 1))
+            for least, most in zip(low, high, strict=True):
+                for method in METHODS:
+                    if method != "none":
+                        where = one.outcome.name, least.label, least.group, method
+                        found[where] = least.numbers[method], most.numbers[method]
+        return found
+
+    def moved(self, row: Estimate) -> Moved | None:
         """Return what explains the change of one number."""
-        problem = replace(problem, fixed={})
+        asked = next(asked for asked in self.asked if asked.outcome.name == row.outcome)
+        outcome, used, problem = asked.outcome, asked.used, replace(asked.problem, fixed={})
         where = row.what, row.group
         items = self._items(problem, outcome, used)
         moved = next(item.moved for item in items if (item.label, item.group) == where)
@@ -370,7 +417,6 @@ def _line(
         rows,
         effective,
         item.proportion,
-        slack=item.slack,
     )
 
 

@@ -35,6 +35,7 @@ from ..engine.intervals import Number, sum_of_gaps
 from ..engine.methods import METHODS as ENGINE_METHODS
 from ..engine.methods import Method as EngineMethod
 from ..engine.methods import Signal
+from ..engine.sensitivity import Bound
 from ..exceptions import InputError
 from ..numerics.array import Real, Rows
 from ..numerics.crossfit import CrossFit
@@ -153,6 +154,21 @@ class Classified:
         besides = self.besides(metric, method, group, found)
         if metric.gaps and np.isfinite(found.value[0]):
             return self._sum_of_gaps(metric, method, group, errors.error(found, besides))
+        return errors.number(found, **limits(metric.range), besides=besides)
+
+    def bound(self, metric: Metric, method: Method, group: int | None, bound: Bound) -> Number:
+        """Bound a metric: exactly where it is a mean of losses, else to first order."""
+        plain = self.influence(metric, method, group)
+        g = metric.of(self.masses(method, group)).gradient * self.inside(group)[:, None]
+        N, q = len(self.labels), self.predicted(method)
+        Q, train = bound.of_classes(g[:N], np.maximum(q.train, 0.0))
+        _, folds = bound.of_classes(g[N:], np.maximum(q.folds, 0.0))
+        phi = bound.tilted(np.sum(self.Y * g[:N], axis=1), Q)
+        signal = Signal(phi[:, None], CrossFit(train[:, None], folds[:, :, None]))
+        linear = self.problem.engine.means(signal, engine_method(method))
+        found = replace(linear, value=plain.value + linear.value)
+        errors = self.problem.errors(engine_method(method), group)
+        besides = self.besides(metric, method, group, plain)
         return errors.number(found, **limits(metric.range), besides=besides)
 
     def _sum_of_gaps(

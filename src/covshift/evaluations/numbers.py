@@ -43,8 +43,14 @@ class Regressed:
     f: Real  # (N,): predictions
     f_target: Real  # (M,)
 
+    def bounded(self, odds: float, side: int) -> Regressed:
+        """Return the same, whose metrics are bounds; R^2 to first order."""
+        return replace(self, problem=self.problem.bounded(odds, side))
+
     def influence(self, metric: Any, method: EngineMethod, group: int | None = None) -> Influence:
         """Estimate a metric, with the influence of every row (or fold) on it."""
+        if metric == "r2" and self.problem.bound is not None:
+            return self._bound_of_r2(method, group)
         return of_means(metric, self._means(self._parts(metric), method, group))
 
     def parts(self, metric: Any) -> tuple[Real, CrossFit]:
@@ -135,7 +141,21 @@ class Regressed:
         elif callable(metric):
             names = [f"function {names[0]}"]  # which may be called like a metric
         columns = self.columns(metric, self.y, self.f).T
-        return [self.problem.numbers(y, name) for y, name in zip(columns, names, strict=True)]
+        problem = self.problem.unbounded if metric == "r2" else self.problem
+        return [problem.numbers(y, name) for y, name in zip(columns, names, strict=True)]
+
+    def _bound_of_r2(self, method: EngineMethod, group: int | None) -> Influence:
+        """Bound the linear part of R^2 at the corrected means."""
+        means = self._means(self._parts("r2"), method, group)
+        slope = _slope_of_r2(means.value).T  # (3, 1)
+        values, h = self.parts("r2")
+        linear = Signal(values @ slope, CrossFit(h.train @ slope, h.folds @ slope))
+        bound = self.problem.bound_of(linear, "linear part of r2")
+        found = self._about(self._parts("r2")).ratio(
+            *self.problem.in_group(bound, group, "loss"), method
+        )
+        moved = found.value - means.value @ slope[:, 0]
+        return replace(found, value=explained(means).value + moved)
 
     def _means(self, signals: list[Signal], method: EngineMethod, group: int | None) -> Influence:
         values = np.hstack([signal.values for signal in signals])
@@ -184,9 +204,16 @@ def explained(influence: Influence) -> Influence:
     spread = square - mean**2
     if not spread > _ROUNDING * abs(square):
         return influence.column(0).times(np.nan)
-    ratio = mse / spread**2
-    slope = np.array([[-1 / spread, -2 * mean * ratio, ratio]])
+    slope = _slope_of_r2(influence.value)
     return replace(influence.linear(slope), value=np.array([1 - mse / spread]))
+
+
+def _slope_of_r2(means: Real) -> Real:
+    """Derivative (1, 3) by the means of e^2, y and y^2."""
+    mse, mean, square = means
+    spread = square - mean**2
+    ratio = mse / spread**2
+    return np.array([[-1 / spread, -2 * mean * ratio, ratio]])
 
 
 def root(influence: Influence) -> Influence:

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..diagnostics import Diagnosis
 from ..engine.explanation import Explanation
-from ..estimates.result import METHOD_WORDS, explained_row, weights_lines
+from ..engine.sensitivity import Robust, Robustness
+from ..estimates.result import (
+    METHOD_WORDS,
+    bounded,
+    explained_row,
+    sensitivity_column,
+    weights_lines,
+)
 from ..exceptions import InputError
 from ..numerics.array import Real
 from ..show.answer import ASSUMPTION, OF_LABELS, Answer, caution_of
@@ -39,8 +46,8 @@ def _value(row: Any) -> Cell:
     return Cell(shown(row.value, row), row.value)
 
 
-def _interval(row: Any) -> str:
-    return " to ".join(shown(bound, row) for bound in row.interval)
+def _interval(row: Any, interval: tuple[float, float] | None = None) -> str:
+    return " to ".join(shown(bound, row) for bound in interval or row.interval)
 
 
 _NUMBERS = (
@@ -66,6 +73,8 @@ class Performance(Record):
     interval: tuple[float, float]
     rows: int  # that judge, in the group
     effective_sample_size: float
+    sensitivity_bounds: tuple[float, float] | None = None
+    sensitivity_interval: tuple[float, float] | None = None
 
     _columns: ClassVar[tuple[Column, ...]] = (
         Column("model", lambda row: printable(row.model), words=True),
@@ -93,7 +102,7 @@ class Difference(Record):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Evaluations(Answer):
+class Evaluations(Robust, Answer):
     """What `covshift.evaluate` found. Print it, or read its fields.
 
     ``found["roc_auc"]`` is the metric of the whole target by the chosen method: a `Performance`
@@ -130,6 +139,8 @@ class Evaluations(Answer):
     notes : tuple of Note
     n_labels : int
         Target rows of which the label was given.
+    sensitivity : float or None
+        By which factor odds may differ in ``sensitivity_interval``.
     """
 
     table: Table
@@ -153,7 +164,9 @@ class Evaluations(Answer):
     batches: dict[str, Evaluations] = field(default_factory=dict)
     curves: tuple[Curves, ...] = ()
     n_labels: int = 0
-    _rows: Any = field(default=None, repr=False)  # what `explain` needs: not kept in files
+    sensitivity: float | None = None
+    _source: Any = field(default=None, repr=False, compare=False)  # the run, for later questions
+    _robustness: Robustness | None = field(default=None, repr=False, compare=False)
 
     _facts: ClassVar[tuple[str, ...]] = (
         *("method", "confidence", "effective_sample_size", "design_effect", "largest_weight"),
@@ -166,7 +179,7 @@ class Evaluations(Answer):
             "covered_share",
             "weighter",
         ),
-        *("models", "verdict"),
+        *("models", "sensitivity", "robustness_value", "verdict"),
     )
     _data: ClassVar[tuple[str, ...]] = (
         *("performances", "table", "differences", "changes", "curves"),
@@ -239,7 +252,22 @@ class Evaluations(Answer):
         """What the numbers rest on; labels of the target would show it."""
         if self.method == "both":
             return OF_LABELS
-        return "" if self.method == "none" or self.changes else ASSUMPTION
+        if self.method == "none" or self.changes:
+            return ""
+        return f"{ASSUMPTION} {self._robust_line()}".rstrip()
+
+    def with_sensitivity(self, odds: float) -> Evaluations:
+        """Return the metrics with intervals that hold under a violation of the assumption.
+
+        They hold if unseen reasons change the odds of being in the target up to ``odds``-fold,
+        among rows with the same columns and scores, as in
+        `covshift.estimates.Estimates.with_sensitivity`. The bounds are sharp for means of losses
+        (accuracy, Brier score, log-loss, costs, MSE, MAE, bias), and for RMSE and the median
+        absolute error; to first order for what is no mean (AUC, F1, recall, R² and others). The
+        calibration error has none.
+        """
+        batches = {name: part.with_sensitivity(odds) for name, part in self.batches.items()}
+        return replace(self, table=bounded(self, odds), sensitivity=odds, batches=batches)
 
     def same(self, row: Performance, method: str) -> Performance:
         """Return the same metric by another method."""
@@ -278,9 +306,6 @@ class Evaluations(Answer):
         """
         row = self.headline if row is None else row
         return explained_row(self, row, Performance, groups)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_rows": None}
 
     def __iter__(self) -> Iterator[Performance]:
         return iter(self.performances)
@@ -333,6 +358,7 @@ class Evaluations(Answer):
         return draw(self, kind, ax, model=model, metric=metric, observed=observed)
 
     def _parts(self) -> Iterator[Table | list[str]]:
+        wide = [] if self.sensitivity is None else [sensitivity_column(self.sensitivity, _interval)]
         yield Table(
             self.performances.records,
             (
@@ -340,6 +366,7 @@ class Evaluations(Answer):
                 Column("your data", lambda row: _value(self.same(row, "none"))),
                 Column("target", _value),
                 *_NUMBERS[1:],
+                *wide,
                 _ROWS,
                 Column("eff. rows", lambda row: f"{row.effective_sample_size:,.0f}"),
             ),

@@ -27,6 +27,7 @@ from ..engine.labels import (
 )
 from ..engine.overlap import Covered
 from ..engine.problem import Size
+from ..engine.sensitivity import Bound, robust
 from ..engine.weights import Weights, weigh
 from ..estimates.quantiles import Median
 from ..estimates.quantities import every_group
@@ -56,6 +57,7 @@ class Run:
     used: Rows  # numbers of the labelled rows that judge
     trained: Flags  # (N,): rows that trained the model
     settings: Settings
+    judged: list[OneModel] = field(default_factory=list)  # for questions about the answer
 
     def found(
         self,
@@ -80,6 +82,7 @@ class Run:
             one.notes += notes.about_scores(scored)
             one.notes += notes.absent_classes(scored, answer.y[used])
             judged.append(one)
+        self.judged = judged
         table = Table(tuple(row for one in judged for row in one.rows))
         found = [*self.covered.notes, *(note for one in judged for note in one.notes)]
         assert isinstance(self.covered.diagnosis, Diagnosis)
@@ -93,7 +96,7 @@ class Run:
         found += notes.one_target_row(len(sample.T))
         final = np.zeros(len(outcome.y))
         final[used] = weights.final
-        return Evaluations(
+        result = Evaluations(
             table,
             method,
             self.settings.confidence,
@@ -114,10 +117,22 @@ class Run:
             tuple(found),
             curves=tuple(one.curves for one in judged if one.curves is not None),
             n_labels=0 if judged[0].few is None else len(judged[0].few.rows),
-            _rows=lambda row: next(
-                one.moved(row) for one in judged if one.scored.name == row.model
-            ),
+            _source=self,
         )
+        again: Evaluations = robust(result)
+        return again
+
+    def moved(self, row: Performance) -> Moved | None:
+        """Return what explains the change of one metric."""
+        return next(one.moved(row) for one in self.judged if one.scored.name == row.model)
+
+    def bounds(self, odds: float) -> dict[tuple[str, str, str | None, str], tuple[Number, Number]]:
+        """Smallest and largest metrics, with errors, by model, metric, group and method."""
+        return {
+            (one.scored.name, *where): ends
+            for one in self.judged
+            for where, ends in one.bounds(odds).items()
+        }
 
     def _weighed(self, used: Rows) -> tuple[Samples, Weights]:
         settings, numbered = self.settings, self.covered.sample
@@ -266,6 +281,31 @@ class OneModel:
             said = self.scored.train[:, 0], self.scored.target[:, 0]
             self.judged = Regressed(self.problem, y, *said)
             self._numbers(self.judged)
+
+    def bounds(self, odds: float) -> dict[tuple[str, str | None, str], tuple[Number, Number]]:
+        """Smallest and largest metrics, with errors, by metric, group and method."""
+        found: dict[tuple[str, str | None, str], tuple[Number, Number]] = {}
+        if isinstance(self.judged, Regressed):
+            low, high = (self.judged.bounded(odds, side) for side in (-1, 1))
+            for metric in number_metrics(self.settings.metrics):
+                ends = zip(low.numbers(metric), high.numbers(metric), strict=True)
+                for (_, label, least), (_, _, most) in ends:
+                    for method in set(least) - {"none"}:
+                        found[title(metric), label, method] = least[method], most[method]
+            return found
+        assert self.judged is not None
+        for metric in self._class_metrics(bins_of(self.judged)):
+            if metric.gaps:  # a sum of absolute values, which no derivative bounds
+                continue
+            for group, label in every_group(self.problem):
+                for method in self.judged.methods:
+                    if method != "none":
+                        bound = Bound(odds, -1)
+                        found[metric.name, label, method] = (
+                            self.judged.bound(metric, method, group, bound),
+                            self.judged.bound(metric, method, group, bound.opposite),
+                        )
+        return found
 
     def moved(self, row: Performance) -> Moved | None:
         """Return what explains the change of one metric."""

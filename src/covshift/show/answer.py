@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from ..exceptions import InputError
 from .notes import Note, plain
 from .table import Table, card, paragraph, wrapped
 
@@ -93,6 +94,20 @@ class Answer:
     def assumption(self) -> str:
         """What the answer rests on, and the data cannot show; empty where there is nothing."""
         return ""
+
+    def _asked_of(self, what: str) -> Any:
+        """What the answer was computed from, for a further question ``what`` about it."""
+        source = getattr(self, "_source", None)
+        if source is None:
+            raise InputError(
+                f"{what} needs the rows that the answer was made from, which are not kept in "
+                "files. Ask again, before you store the answer."
+            )
+        return source
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what the answer was computed from."""
+        return {name: value for name, value in vars(self).items() if name != "_source"}
 
     @property
     def facts(self) -> dict[str, Any]:

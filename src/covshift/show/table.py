@@ -210,9 +210,9 @@ def _flat(record: Any) -> dict[str, Any]:
         value = getattr(record, part.name)
         if part.name in getattr(record, "_not_shown", ()):
             continue
-        if part.name.endswith("interval"):
+        if part.name.endswith(("interval", "_bounds")):
             if value is not None:
-                start = part.name.removesuffix("interval")
+                start = part.name.removesuffix("interval").replace("_bounds", "_bounds_")
                 line[f"{start}low"], line[f"{start}high"] = value
         else:
             line[part.name] = value
