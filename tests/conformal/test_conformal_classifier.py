@@ -519,3 +519,13 @@ def test_sets_of_all_classes_say_so():
     plus = ConformalClassifier(LEARNER, **options).fit(X[:20], y[:20])
     assert plus.predict_set(T, coverage=0.96).share_whole == 1.0
     assert {n.kind for n in plus.predict_set(T, coverage=0.96).notes} == {"infinite", "few rows"}
+
+
+def test_with_sensitivity_sets_are_those_of_a_larger_coverage():
+    """The odds of the coverage are L^2 times as large: 90 % becomes 36 / 37."""
+    made = ConformalClassifier(LogisticRegression(), random_state=0).fit(X, y, X_target=T)
+    wide = clone(made).set_params(sensitivity=2.0).fit(X, y, X_target=T)
+    found, same = wide.predict_set(T), made.predict_set(T, coverage=36 / 37)
+    np.testing.assert_array_equal(found.member, same.member)
+    assert found.member.sum() > made.predict_set(T).member.sum()
+    assert found.coverage == 0.9

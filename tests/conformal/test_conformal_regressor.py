@@ -106,6 +106,46 @@ def test_weights_and_threshold_are_those_of_the_definition():
     assert len(np.unique(expected)) > 3
 
 
+@pytest.mark.parametrize("odds", [1.0, 1.5, 3.0])
+def test_with_sensitivity_the_threshold_is_that_of_the_worst_weights(odds):
+    model = ConformalRegressor(LEVEL, weighter=Known(0.8), prefit=True, sensitivity=odds)
+    model.fit(X, y, X_target=T)
+    new = T[:20]
+    own = model._shift.weigh(new, 20)
+    _, high = model.predict_interval(new, coverage=0.8)
+    given = np.abs(y), model.weights_
+    expected = [reference.robust_threshold(*given, v, 0.8, odds) for v in own]
+    np.testing.assert_allclose(high, expected)
+    if odds == 1:
+        plain = ConformalRegressor(LEVEL, weighter=Known(0.8), prefit=True).fit(X, y, X_target=T)
+        np.testing.assert_array_equal(high, plain.predict_interval(new, coverage=0.8).upper)
+
+
+def test_with_sensitivity_large_outcomes_that_are_more_common_are_covered():
+    """The odds of the target are three times as large for outcomes beyond one than within."""
+    rng = np.random.default_rng(3)
+    y, there = rng.normal(size=4000), rng.normal(size=40_000)
+    kept = there[rng.random(40_000) < np.where(np.abs(there) > 1, 1.0, 1 / 3)]
+    X, T = np.zeros((4000, 1)), np.zeros((len(kept), 1))
+    covered = []
+    for odds in (1.0, 2.0):  # by which the densities differ at most: 1.83, and 0.61
+        made = ConformalRegressor(LEVEL, weighter=None, prefit=True, sensitivity=odds)
+        covered.append(made.fit(X, y).predict_interval(T, coverage=0.9).covers(kept).mean())
+    assert covered[0] < 0.85
+    assert covered[1] >= 0.9
+
+
+@pytest.mark.parametrize(
+    "options", [{"method": "cv+"}, {"threshold": "dr"}, {"randomized": True}], ids=str
+)
+def test_sensitivity_is_refused_where_no_worst_case_is_known(options):
+    made = ConformalRegressor(LinearRegression(), sensitivity=2.0, **options)
+    with pytest.raises(InputError, match="of which no worst case is known"):
+        made.fit(X, y, X_target=T)
+    with pytest.raises(InputError, match=r"sensitivity=0.5 must be a finite number of at least 1"):
+        ConformalRegressor(LinearRegression(), sensitivity=0.5).fit(X, y, X_target=T)
+
+
 @pytest.mark.parametrize("coverage", ["0.5", "0.75", "0.9", "0.95"])
 def test_without_a_shift_it_is_the_split_rule_of_mapie(coverage):
     record = RECORD["regression"]

@@ -81,6 +81,7 @@ CONFORMAL = {
     "calibration_size": [0, 1.0, -0.1],
     "n_folds": [1, 5.0],
     "randomized": FLAG,
+    "sensitivity": [0.9, 0, "2", None],
 }
 
 OUT_OF_RANGE = {

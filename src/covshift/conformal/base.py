@@ -28,7 +28,15 @@ from ..numerics.crossfit import deal
 from ..numerics.quiet import quiet
 from ..show.notes import Note
 from ..weights import effective_sample_size
-from .coverage import ScoreDistribution, expected, expected_by_class, lifted, reached, suffice
+from .coverage import (
+    ScoreDistribution,
+    at_worst,
+    expected,
+    expected_by_class,
+    lifted,
+    reached,
+    suffice,
+)
 from .data import (
     LabelledRows,
     deal_folds,
@@ -258,6 +266,7 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     def _begin(self, X: Any, y: Any, **given: Any) -> LabelledRows:
         """Check parameters and rows, and forget an earlier fit."""
         check_parameters(self)
+        self._check_sensitivity()
         text = self._takes_text()
         X = rows_of(X, "X", text=text)
         validation.check_columns(self, X, reset=True)
@@ -271,6 +280,23 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self._expected: dict[Any, ExpectedCoverage] = {}
         self._closed, self._models, self._fold, self._by_labels = None, (), None, None
         return rows
+
+    def _check_sensitivity(self) -> None:
+        """Refuse forms of which no worst case is known."""
+        if self.sensitivity == 1:
+            return
+        plus = not self.prefit and self.method != "split"
+        for bad, what in (
+            (plus, f"method={self.method!r}"),
+            (self.threshold == "dr", "threshold='dr'"),
+            (self.randomized, "randomized=True"),
+        ):
+            if bad:
+                raise InputError(
+                    f"sensitivity={self.sensitivity:g} is for method='split' and prefit=True, with "
+                    f"threshold='weighted' and randomized=False, not {what}, of which no worst "
+                    "case is known."
+                )
 
     def _around(self) -> Self:
         """Return a copy around the same fitted model, for rows of the target to calibrate."""
@@ -440,7 +466,7 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     def _level(self, coverage: float, part: Rows, own: Real) -> Any:
         """The coverage; of labelled target rows that are too few for it, the one they reach."""
         if not self._on_target:
-            return coverage
+            return at_worst(coverage, float(self.sensitivity))
         return np.minimum(coverage, reached(self.weights_[part], own))
 
     def _random(self, m: int, use: str) -> Real | None:
@@ -500,7 +526,10 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             for part, _, group in self._parts(self._rows.X):
                 distribution = self._distribution(coverage, part, group)
                 asked = None if u is None else u[part]
-                covered[part] = distribution.covers_own(coverage, self.scores_[part], asked)
+                level = coverage
+                if not self._on_target:
+                    level = at_worst(coverage, float(self.sensitivity))
+                covered[part] = distribution.covers_own(level, self.scores_[part], asked)
             covered |= self._beyond
             asked = self.by if by is None else by
             if self._by_class(asked, self._rows.X):
@@ -528,6 +557,7 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self, X: Any, coverage: float, own: Real, infinite: NDArray[Any], what: str
     ) -> list[Note]:
         notes = []
+        level = at_worst(coverage, float(self.sensitivity))
         weighty = infinite & np.isfinite(own)
         lost = np.zeros(len(own), dtype=bool)
         if self.by is not None and not self._by_class(self.by, X):
@@ -536,7 +566,7 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         if weighty.any():
             text = (
                 f"{weighty.mean():.1%} of the {what}: such rows alone weigh more than "
-                f"{100 * (1 - coverage):.3g}% of the calibration rows and themselves, so that "
+                f"{100 * (1 - level):.3g}% of the calibration rows and themselves, so that "
                 "nothing less has the coverage. More calibration rows, or a lower coverage, would."
             )
             notes.append(Note("infinite", text, "warning"))

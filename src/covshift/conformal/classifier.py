@@ -78,7 +78,7 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
     estimator : classifier or Pipeline
         With ``predict_proba``. Cloned and fitted; with ``prefit=True`` taken as it is. One that
         takes ``X_target`` gets the target.
-    weighter, method, threshold, prefit, calibration_size, n_folds, random_state
+    weighter, method, threshold, prefit, calibration_size, n_folds, sensitivity, random_state
         As of `ConformalRegressor`.
     by : str or int, optional
         "class": every class has the coverage, by a threshold from its own calibration rows
@@ -128,6 +128,7 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
         "calibration_size": number(above=0, below=1),
         "n_folds": whole(2),
         "randomized": flag(),
+        "sensitivity": number(least=1),
         "penalty": number(least=0),
         "start": whole(0),
     }
@@ -154,6 +155,7 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
         penalty: float = 0.01,
         start: int = 2,
         randomized: bool = False,
+        sensitivity: float = 1.0,
         random_state: Any = None,
     ) -> None:
         self.estimator = estimator
@@ -168,6 +170,7 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
         self.penalty = penalty
         self.start = start
         self.randomized = randomized
+        self.sensitivity = sensitivity
         self.random_state = random_state
 
     def predict(self, X: Any) -> NDArray[Any]:

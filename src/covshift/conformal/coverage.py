@@ -194,12 +194,32 @@ def _within(interval: tuple[float, float]) -> tuple[float, float]:
 # and the probability is 1 - alpha exactly. All such c are below a threshold, which may itself be
 # among them or not: an outcome that ties with it is inside with the probability that is left.
 #
+# Where unseen reasons change the odds of being in the target up to L-fold, the weights are known up
+# to [w / L, w L], and the worst ones are w / L up to the threshold and w L beyond it:
+#
+#     sum w 1[s <= c] / L >= (1 - alpha) (sum w 1[s <= c] / L + L sum w 1[s > c] + L v) ,
+#
+# which is the threshold above at the coverage (1 - alpha) L^2 / (alpha + (1 - alpha) L^2): its odds
+# are L^2 times as large.
+#
 # Sources: Tibshirani, Foygel Barber, Candès and Ramdas (2019), *Conformal prediction under
-# covariate shift*; Vovk, Gammerman and Shafer (2005) for the randomised form. Cost: one sort, then
-# O(log n) for each new row.
+# covariate shift*; Vovk, Gammerman and Shafer (2005) for the randomised form; Jin, Ren and Candès
+# (2023), *Sensitivity analysis of individual treatment effects: a robust conformal inference
+# approach*. Cost: one sort, then O(log n) for each new row.
 
 
 _ROUNDING = 1e-12  # relative: levels that differ by less are equal
+
+
+def at_worst(coverage: float, odds: float) -> float:
+    """Coverage to ask for under known weights, so that it holds where they are off ``odds``-fold.
+
+    >>> at_worst(0.9, 1.0), round(at_worst(0.9, 2.0), 4)
+    (0.9, 0.973)
+    """
+    if odds == 1:
+        return coverage
+    return coverage * odds**2 / (1 - coverage + coverage * odds**2)
 
 
 def reached(weights: Real, own: Any) -> Any:

@@ -84,6 +84,10 @@ class ConformalRegressor(RegressorMixin, Conformal):  # type: ignore[misc]
         and ``prefit``. The numbers belong to the places in X, so that equal calls agree: pass rows
         together rather than one at a time. An interval that should hold no outcome at all is the
         prediction alone.
+    sensitivity : float
+        Up to how many-fold unseen reasons may change the odds of being in the target, among rows
+        with the same columns (`covshift.conformal.coverage`). The coverage then holds in the
+        worst case; 1 is the plain form. For "split" and ``prefit``, with weighted thresholds.
     random_state : int, RandomState or None
         Of the split, the folds and the randomised form.
 
@@ -128,6 +132,7 @@ class ConformalRegressor(RegressorMixin, Conformal):  # type: ignore[misc]
         "calibration_size": number(above=0, below=1),
         "n_folds": whole(2),
         "randomized": flag(),
+        "sensitivity": number(least=1),
         "quantiles": Rule(
             ("two increasing numbers between 0 and 1",),
             lambda pair: np.shape(pair) == (2,) and bool(0 < pair[0] < pair[1] < 1),
@@ -151,6 +156,7 @@ class ConformalRegressor(RegressorMixin, Conformal):  # type: ignore[misc]
         quantiles: tuple[float, float] = (0.05, 0.95),
         spread: Any = None,
         randomized: bool = False,
+        sensitivity: float = 1.0,
         random_state: Any = None,
     ) -> None:
         self.estimator = estimator
@@ -165,6 +171,7 @@ class ConformalRegressor(RegressorMixin, Conformal):  # type: ignore[misc]
         self.quantiles = quantiles
         self.spread = spread
         self.randomized = randomized
+        self.sensitivity = sensitivity
         self.random_state = random_state
 
     _model: Any
