@@ -63,7 +63,7 @@ def test_no_imports_go_in_a_circle():
 
 
 def test_the_house_stays_small():
-    assert len(SOURCES) + 1 <= 259
+    assert len(SOURCES) + 1 <= 261
     assert len(list(PACKAGE.glob("*.py"))) <= 8
 
 

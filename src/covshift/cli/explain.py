@@ -55,7 +55,9 @@ def add(commands: Any) -> None:
     options.add_answer(group)
     options.add_output(parser, what="table of the parts (CSV; TSV for .tsv)")
     options.add_verdict(parser)
-    others: Any = dict.fromkeys(("method", "max_weight", "replicates", "sensitivity", "fpc"))
+    others: Any = dict.fromkeys(
+        ("method", "max_weight", "replicates", "sensitivity", "null", "fpc")
+    )
     others |= dict.fromkeys(("replicate_weights", "replicate_type", "replicate_scale"))
     others |= dict.fromkeys(("replicate_rscales", "batch", "report", "title"))
     others["finite_population"] = False
