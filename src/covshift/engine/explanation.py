@@ -20,7 +20,9 @@ are, with k = pi^2 for rows of the sample and (1 - pi)^2 for target rows, each s
     theta_SP :  [k (mu_P - theta) + 1{P} pi (L - mu_P)] / E k ,
     theta_SQ :  [k (mu_Q - theta) + 1{Q, labelled} (1 - pi) (L - mu_Q) / chance] / E k ,
 
-and the estimates solve that these sum to zero; pi, mu_P and mu_Q are cross-fitted.
+and the estimates solve that these sum to zero; pi, mu_P and mu_Q are cross-fitted. The answer leans
+from the labelled rows to the number for which alike rows are alike (`covshift.engine.labels`): so
+does the second part, and keeps its interval.
 
 Where p(y | x) changed: a tree of depth three or less learns L - mu_P on half of the labelled target
 rows; the other half tells the effect of every leaf, less what mu_P misses there in the weighted
@@ -341,18 +343,17 @@ def explained(
     errors = replace(moved.errors, target_rows=kish(labels.weight))
     models = _Models.of(moved, labels)
     shared = models.shared(moved, labels)
-    found = replace(labels.found, value=np.array([there]))
     plain = replace(moved.plain, value=np.array([here]))
-    steps = [plain, *shared, found]
+    steps = [plain, *shared, labels.found]
+    lean = there - float(labels.found.value[0])  # to the correction, for which alike rows are alike
+    names = (WITHIN, OUTCOMES, NEW)
     table = Table(
         tuple(
-            _share(title, after.minus(before), errors, proportion)
-            for title, before, after in zip(
-                (WITHIN, OUTCOMES, NEW), steps[:-1], steps[1:], strict=True
-            )
+            _share(name, after.minus(before), errors, proportion, lean * (name == OUTCOMES))
+            for name, before, after in zip(names, steps[:-1], steps[1:], strict=True)
         )
     )
-    own = _share("change", found.minus(plain), errors, proportion)
+    own = _share("change", labels.found.minus(plain), errors, proportion, lean)
     regions, notes = _regions(moved, labels, models, proportion)
     return Explanation(
         name, here, there, own, table, errors.confidence, columns, regions, tuple(notes)
@@ -381,10 +382,13 @@ def _joined(
     return list(found), list(found.values())
 
 
-def _share(name: str, influence: Influence, errors: Errors, proportion: bool) -> Share:
+def _share(
+    name: str, influence: Influence, errors: Errors, proportion: bool, lean: float = 0.0
+) -> Share:
+    """Return a part; one that leans keeps its interval, as the answer does."""
     number = errors.number(influence)
-    ends = number.low, number.high
-    return Share(name, float(influence.value[0]), number.standard_error, ends, proportion)
+    ends, value = (number.low, number.high), float(influence.value[0]) + lean
+    return Share(name, value, number.standard_error, ends, proportion)
 
 
 def _lines(

@@ -1,5 +1,6 @@
 """What is it in the population? Estimates from a biased sample, with honest errors."""
 
+from ..engine.explanation import Explanation, Region, Share
 from ..engine.weights import Trimmed
 from .core import estimate
 from .quantiles import Median, Quantile
@@ -14,12 +15,15 @@ __all__ = [
     "Difference",
     "Estimate",
     "Estimates",
+    "Explanation",
     "Mean",
     "Median",
     "Proportion",
     "Quantile",
     "Quantity",
     "Ratio",
+    "Region",
+    "Share",
     "Total",
     "Trimmed",
     "estimate",
