@@ -20,6 +20,7 @@ from covshift import (
     Total,
     estimate,
     evaluate,
+    report,
 )
 from covshift.engine.explanation import NEW, OUTCOMES, TOGETHER, WITHIN
 from covshift.evaluations.curves import bins_of
@@ -297,3 +298,12 @@ def test_a_waterfall_starts_at_the_sample_and_ends_at_the_target(mean, with_labe
         assert len(display.ax_.get_yticks()) == len(why.table) + 2
         ends = display.ax_.lines[-1].get_xdata()
         np.testing.assert_allclose(ends, [why.plain, why.value])
+
+
+@pytest.mark.thorough
+def test_the_report_says_why_where_the_rows_are_there(mean):
+    pytest.importorskip("jinja2")
+    page = report.build(mean)
+    assert "Why the number changed" in page
+    assert "age accounts for" in page
+    assert "Why the number changed" not in report.build(pickle.loads(pickle.dumps(mean)))

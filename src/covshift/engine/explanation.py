@@ -222,11 +222,11 @@ class Explanation(Answer):
         yield f"Change: {_signed(self.change)} ({_interval(self.change, self.confidence)})."
 
     def _parts(self) -> Iterator[Table | list[str]]:
-        yield _laid_out(self.table, "part of the change" if self.with_labels else "column")
+        yield laid_out(self.table, "part of the change" if self.with_labels else "column")
         if self.with_labels:
             yield [f"{name}: {meaning}." for name, meaning in _MEANINGS.items()]
         if len(self.columns):
-            yield _laid_out(self.columns, "if alike rows did not differ")
+            yield laid_out(self.columns, "if alike rows did not differ")
         if len(self.regions):
             yield Table(
                 self.regions.records,
@@ -282,13 +282,13 @@ _NUMBERS = (
 )
 
 
-def _laid_out(table: Table, name: str) -> Table:
+def laid_out(table: Table, name: str, title: str = "") -> Table:
     """Show the first columns, the others as one line, and what they do together."""
     rows = shortened(table)
     unit = " (points)" if rows and rows[0].proportion else ""
     first = Column(name, lambda row: printable(row.column, 40), words=True)
     columns = (first, replace(_NUMBERS[0], name=f"share{unit}"), *_NUMBERS[1:])
-    return Table(tuple(rows), columns)
+    return Table(tuple(rows), columns, title)
 
 
 def shortened(table: Table) -> list[Share]:

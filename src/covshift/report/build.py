@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from ..comparison import Comparison
 from ..conformal import Intervals, Sets
 from ..diagnostics import Diagnosis, MarginsDiagnosis
-from ..estimates import Estimates
+from ..estimates import Estimates, Explanation
 from ..evaluations import Evaluations
 from ..exceptions import InputError, InputTypeError, NoOverlapError
 from ..files.writing import write_atomically
 from ..numerics.progress import import_extra
 from . import pictures
 from .render import render
-from .sections import answer_of, comparison_of, data_of, evaluation_of, intervals_of
+from .sections import answer_of, comparison_of, data_of, evaluation_of, intervals_of, why_of
 from .shift import margins_page, shift_facts, shift_numbers, with_printable_names
 
 TITLE = "Covariate shift report"
@@ -73,6 +74,13 @@ class Answers:
         """How many rows carry these weights."""
         found = self.weighted
         return {"effective": found.effective_sample_size, "caution": found.caution}
+
+    def explanations(self) -> Iterator[Explanation]:
+        """Why the numbers changed, where answers have the rows that tell it."""
+        for answer in (self.estimates, self.evaluations):
+            if isinstance(answer, Estimates | Evaluations):
+                with suppress(InputError):  # nothing was adjusted, or the number is not defined
+                    yield answer.explain()
 
     @property
     def outcome(self) -> str | None:
@@ -151,12 +159,14 @@ def build(
     import_extra("jinja2", extra="report", needed_by="covshift.report")
     found = Answers.of(answers)
     comparison, diagnosis = found.comparison, found.diagnosis
+    explanations = list(found.explanations())
     facts: dict[str, Any] = {
         "title": title or TITLE,
         "top": {"train": None, "target": None, "outcome": found.outcome, **(names or {})},
         "comparison": None if comparison is None else comparison_of(comparison),
         "answer": None if found.estimates is None else answer_of(found.estimates),
         "evaluation": None if found.evaluations is None else evaluation_of(found.evaluations),
+        "whys": [why_of(part) for part in explanations],
         "promise": None if found.intervals is None else intervals_of(found.intervals),
         "command": command,
         "date": date,
@@ -168,6 +178,7 @@ def build(
         "samples": facts["top"],
         "estimates": data_of(found.estimates),
         "evaluations": data_of(found.evaluations),
+        "explanations": [part.to_dict() for part in explanations],
         "intervals": data_of(found.intervals),
         "comparison": data_of(comparison),
     }

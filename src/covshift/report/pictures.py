@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -14,7 +15,7 @@ import numpy as np
 from ..conformal import Intervals
 from ..diagnostics import Diagnosis, FeatureShift, MarginsDiagnosis
 from ..diagnostics.summary import Distribution
-from ..estimates import Estimates
+from ..estimates import Estimates, Explanation
 from ..evaluations import Evaluations
 from ..evaluations.metrics import words
 from ..numerics.array import Real
@@ -59,6 +60,19 @@ def forest(answer: Estimates, text: str) -> Picture:
         text=text,
     )
     return Picture(svg, title, f"Points with their {100 * answer.confidence:g}% intervals.")
+
+
+def waterfall(found: Explanation, text: str) -> Picture:
+    """From the sample's number to the target's, part by part."""
+    title = "From the sample to the target"
+    svg = draw_svg(
+        lambda ax: _same(found.plot(ax=ax)),
+        size=(5.0, 1.2 + 0.34 * min(len(found.table) + 2, 14)),
+        name=f"waterfall-{zlib.crc32(found.sentence.encode()):x}",
+        title=title,
+        text=f"What every part has of the change. {text}.",
+    )
+    return Picture(svg, title, f"Bars with their {100 * found.confidence:g}% intervals.")
 
 
 def metrics(answer: Evaluations, text: str) -> Picture:

@@ -10,7 +10,8 @@ import numpy as np
 
 from ..comparison.result import LOSS_WORDS, Comparison, Scale, empty_row
 from ..conformal import ExpectedCoverage, Intervals, Sets
-from ..estimates import Estimate, Estimates
+from ..engine.explanation import laid_out
+from ..estimates import Estimate, Estimates, Explanation
 from ..estimates.result import METHOD_WORDS
 from ..evaluations import Evaluations
 from ..evaluations.metrics import words
@@ -257,6 +258,25 @@ def _table(answer: Estimates) -> Table:
 def _answer_label(row: Estimate) -> str:
     parts = (row.outcome, row.what, row.group)
     return ", ".join(printable(part, width=1000) for part in parts if part)
+
+
+@dataclass(frozen=True)
+class WhySection:
+    """Why a number changed: sentence, picture and parts."""
+
+    headline: str
+    picture: pictures.Picture
+    tables: tuple[Table, ...]
+
+
+def why_of(found: Explanation) -> WhySection:
+    """Return what the page shows of an explanation."""
+    first = "part of the change" if found.with_labels else "column"
+    tables = [laid_out(found.table, first, printable(found.name, width=1000))]
+    if len(found.columns):
+        tables.append(laid_out(found.columns, "column", "If alike rows did not differ"))
+    said = [f"{printable(row.column)}: {shown(row.value, row)}" for row in found.table[:8]]
+    return WhySection(found.sentence, pictures.waterfall(found, "; ".join(said)), tuple(tables))
 
 
 # The comparison of methods that a report may hold.
