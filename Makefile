@@ -86,6 +86,7 @@ bench-tables: $(TABLES)/.stamp-tables ## Compare machines on real tables, which 
 	$(TABLES)/bin/python benchmarks/tables.py --half settle
 	$(TABLES)/bin/python benchmarks/tables.py --half report --write
 	$(TABLES)/bin/python benchmarks/labels.py
+	$(TABLES)/bin/python benchmarks/explain.py
 
 docs: $(STAMP)docs ## Build the documentation in docs/_build/html
 	$(BIN)/python -m sphinx -b html $(SPHINX_ARGS) docs docs/_build/html
