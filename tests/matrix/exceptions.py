@@ -173,6 +173,7 @@ UNTRIED = {
     r"covshift\.weights\.Weighter": "a base class",
     r"covshift\.registry\..*": "names, no rows",
     r"covshift\.report\..*": "answers, which are made from checked rows",
+    r"covshift\.plot\.(Sensitivity|Waterfall)Display": "answers, which are made from checked rows",
     r"covshift\.show\.Answer": "the base of results, which are made from checked rows",
     r"covshift\.plot\.(Batches|ForestPlot|Intervals|Margins)Display": "draw what answers hold",
 }

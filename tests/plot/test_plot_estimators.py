@@ -12,8 +12,9 @@ from sklearn.svm import LinearSVC
 
 pytest.importorskip("matplotlib")
 
-from covshift import ConformalRegressor, Reweighted
+from covshift import ConformalRegressor, Predictions, Reweighted, estimate, evaluate
 from covshift.diagnostics import diagnose_batches
+from covshift.exceptions import InputError
 from covshift.plot import (
     BatchesDisplay,
     ECDFDisplay,
@@ -21,6 +22,7 @@ from covshift.plot import (
     LovePlotDisplay,
     ReliabilityDisplay,
     ROCDisplay,
+    SensitivityDisplay,
     WeightsDisplay,
 )
 from covshift.weights import CDFWeights
@@ -143,3 +145,44 @@ def test_bad_input_is_named(data, draw, message):
     X, y, _, _ = data
     with pytest.raises(ValueError, match=message):
         draw(LinearSVC().fit(X, y), X, y)
+
+
+# how wrong an answer could be
+
+
+@pytest.fixture(scope="module")
+def doubtful():
+    rng = np.random.default_rng(0)
+    X, T = rng.normal(size=(150, 2)), rng.normal(0.6, 1, size=(120, 2))
+    y = (X[:, 0] + rng.normal(size=150) > 0).astype(int)
+    return estimate(X, y, T, weighter="entropy", outcome_model=LogisticRegression())
+
+
+def test_the_curve_of_odds_starts_at_the_interval_and_widens(doubtful):
+    display = SensitivityDisplay.from_answer(doubtful, odds=[1, 1.5, 3], null=0.9)
+    row = doubtful.overall[0]
+    np.testing.assert_allclose(display.intervals[0], row.interval)
+    np.testing.assert_allclose(display.bounds[0], row.value)
+    last = doubtful.with_sensitivity(3.0).overall[0]
+    np.testing.assert_allclose(display.bounds[-1], last.sensitivity_bounds)
+    assert (np.diff(display.intervals[:, 0]) <= 0).all()
+    assert (np.diff(display.intervals[:, 1]) >= 0).all()
+    assert set(display.lines) == {"uncorrected", "null"}
+    assert 1 <= display.reached["uncorrected"] < display.reached["null"] < 3
+    assert display.ax_.get_ylabel().endswith("(%)")
+
+
+def test_what_is_never_reached_is_not_marked():
+    ends = [[0.0, 1.0], [-1.0, 2.0]]
+    display = SensitivityDisplay([1, 2], ends, ends, lines={"far": 9.0, "near": 0.5})
+    assert display.reached == {"near": 1.0}
+
+
+def test_no_curve_of_what_has_no_bounds():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 2))
+    y = (X[:, 0] > 0).astype(int)
+    scores = Predictions(1 / (1 + np.exp(-X[:, 0])), 1 / (1 + np.exp(-X[:, 0])))
+    found = evaluate(scores, X, y, X, metrics="calibration_error", weighter="entropy")
+    with pytest.raises(InputError, match="sensitivity of this number is not known"):
+        SensitivityDisplay.from_answer(found, odds=[1, 2])

@@ -9,7 +9,7 @@ matplotlib (the extra ``plot``).
 """
 
 from .answers import BatchesDisplay, ForestPlotDisplay, IntervalsDisplay, WaterfallDisplay
-from .curves import ReliabilityDisplay, ROCDisplay
+from .curves import ReliabilityDisplay, ROCDisplay, SensitivityDisplay
 from .distributions import (
     ECDFDisplay,
     LovePlotDisplay,
@@ -28,6 +28,7 @@ __all__ = [
     "OverlapDisplay",
     "ROCDisplay",
     "ReliabilityDisplay",
+    "SensitivityDisplay",
     "WaterfallDisplay",
     "WeightsDisplay",
 ]

@@ -340,3 +340,141 @@ def positive_scores(
         raise InputError(f"{model_name(estimator)} has no {needed}.")
     scores = np.asarray(estimator.decision_function(X), dtype=np.float64).reshape(-1)
     return (scores if number else -scores), label
+
+
+class SensitivityDisplay:
+    """Bounds of a number, and their interval, against how far unseen reasons change the odds.
+
+    Parameters
+    ----------
+    odds : (k,) array
+        Factors of the odds of being in the target, ascending.
+    bounds, intervals : (k, 2) arrays
+        Smallest and largest number at each of them, and ends of the interval around these.
+    lines : dict of str to float, optional
+        Numbers to compare with, such as the uncorrected one. Where the interval first reaches one
+        of them is marked.
+    ylabel : str
+    percent : bool
+        Show shares in per cent.
+
+    Attributes
+    ----------
+    reached : dict of str to float
+        The odds from which the interval holds a line; those it does not reach are left out.
+    ax_, figure_ : matplotlib axes and figure, once drawn
+
+    Examples
+    --------
+    >>> from covshift.plot import SensitivityDisplay
+    >>> ends = [[2.0, 2.0], [1.0, 3.0]]
+    >>> display = SensitivityDisplay([1, 3], ends, ends, lines={"uncorrected": 2.5}).plot()
+    >>> display.reached
+    {'uncorrected': 2.0}
+    """
+
+    def __init__(
+        self,
+        odds: Any,
+        bounds: Any,
+        intervals: Any,
+        *,
+        lines: Mapping[str, float] | None = None,
+        ylabel: str = "",
+        percent: bool = False,
+    ) -> None:
+        self.odds = np.asarray(odds, dtype=np.float64).reshape(-1)
+        self.bounds = _widening(bounds)
+        self.intervals = _widening(intervals)
+        self.lines = dict(lines or {})
+        self.ylabel = ylabel
+        self.percent = percent
+
+    @classmethod
+    def from_answer(
+        cls,
+        answer: Any,
+        row: Any = None,
+        *,
+        odds: Any = None,
+        null: float | None = None,
+        ax: Any = None,
+    ) -> Self:
+        """Draw how an estimate or an evaluation depends on its assumption.
+
+        ``row`` is one of its `table`, by default the first number; ``odds`` the factors, by default
+        1 to 5; ``null`` a value to compare with, besides the uncorrected number.
+        """
+        row = answer.headline if row is None else row
+        row = answer.same(row, answer.method)
+        factors = np.linspace(1.0, 5.0, 17) if odds is None else np.sort(np.ravel(odds))
+        found = [
+            (many := answer.with_sensitivity(float(L))).same(row, many.method) for L in factors
+        ]
+        if any(one.sensitivity_interval is None for one in found):
+            raise InputError("The sensitivity of this number is not known.")
+        lines = {"uncorrected": answer.same(row, "none").value}
+        lines |= {} if null is None else {"null": float(null)}
+        return cls(
+            factors,
+            [one.sensitivity_bounds for one in found],
+            [one.sensitivity_interval for one in found],
+            lines=lines,
+            ylabel=answer.headline_name if row.group is None else f"group {row.group}",
+            percent=row.proportion,
+        ).plot(ax)
+
+    @property
+    def reached(self) -> dict[str, float]:
+        """The odds from which the interval holds each line, between the factors by a line."""
+        found = {}
+        for name, value in self.lines.items():
+            beyond = np.maximum(self.intervals[:, 0] - value, value - self.intervals[:, 1])
+            inside = np.flatnonzero(beyond <= 0)
+            if not len(inside):
+                continue
+            k = int(inside[0])
+            place = self.odds[k]
+            if k and np.isfinite(beyond[k]):
+                share = beyond[k - 1] / (beyond[k - 1] - beyond[k])
+                place = self.odds[k - 1] + share * (self.odds[k] - self.odds[k - 1])
+            found[name] = float(place)
+        return found
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw on ``ax``, or on a new figure."""
+        ax = style.axes(ax, (5.6, 3.8))
+        unit = 100.0 if self.percent else 1.0
+        bounds, intervals = (style.drawable(unit * ends) for ends in (self.bounds, self.intervals))
+        look: dict[str, Any] = {"color": style.CORRECTED, "alpha": 0.15, "linewidth": 0}
+        ax.fill_between(self.odds, *intervals.T, label="interval", **look)
+        for k, ends in enumerate(bounds.T):
+            label = "bounds" if k == 0 else None
+            ax.plot(self.odds, ends, color=style.CORRECTED, linewidth=1.6, label=label)
+        looks = {"uncorrected": (style.TRAIN, "--")}
+        for name, value in self.lines.items():
+            color, dashes = looks.get(name, (style.TARGET, ":"))
+            ax.axhline(unit * value, color=color, linestyle=dashes, linewidth=1.2, label=name)
+            if name in self.reached and self.reached[name] > self.odds[0]:
+                at = self.reached[name]
+                ax.plot([at], [unit * value], "o", color=color, markersize=5)
+                ax.annotate(
+                    f"{at:.2g}-fold",
+                    (at, unit * value),
+                    (4, 5),
+                    textcoords="offset points",
+                    fontsize=9,
+                )
+        ax.set_xlim(self.odds[0], self.odds[-1])
+        ax.set_xlabel("odds differ up to so many-fold", fontsize=9)
+        ax.set_ylabel(style.label(self.ylabel, 60) + (" (%)" if self.percent else ""), fontsize=9)
+        ax.legend(frameon=False, ncols=4, loc="lower center", bbox_to_anchor=(0.5, 1.0), fontsize=9)
+        style.tidy(ax)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+def _widening(ends: Any) -> Real:
+    """Return intervals (k, 2) of which each holds those before: their noise may say otherwise."""
+    low, high = np.asarray(ends, dtype=np.float64).reshape(-1, 2).T
+    return np.column_stack([np.minimum.accumulate(low), np.maximum.accumulate(high)])
