@@ -11,7 +11,7 @@ from covshift import registry
 from covshift.weights import CDFWeights
 
 MOST = {
-    covshift.estimate: 17,
+    covshift.estimate: 18,
     covshift.evaluate: 17,
     covshift.VSVC: 10,
     covshift.VSVR: 10,

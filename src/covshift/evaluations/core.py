@@ -22,7 +22,7 @@ from ..numerics.array import Flags, Real, Rows
 from ..numerics.crossfit import Features
 from ..show.notes import Note
 from ..show.words import in_order
-from .methods import METHODS, Method, Scored
+from .methods import METHODS, CovariateMethod, Scored
 from .predictions import Predictions, Reader
 from .result import Evaluations
 from .run import Run, Settings
@@ -51,7 +51,7 @@ def evaluate(
     metrics: Any = None,
     y_target: Any = None,
     by: Any = None,
-    method: Method | None = None,
+    method: CovariateMethod | None = None,
     weighter: Any = None,
     outcome_model: Any = None,
     sample_weight: Any = None,

@@ -44,8 +44,9 @@ from .masses import Masses, log_odds
 from .metrics import Metric, Needs, limits, title
 from .problem import ScoredProblem
 
-Method = Literal["dr", "weights", "model", "cbpe", "pape", "none"]
-METHODS: tuple[Method, ...] = get_args(Method)
+CovariateMethod = Literal["dr", "weights", "model", "cbpe", "pape", "none"]
+Method = Literal[CovariateMethod, "label"]  # the last by class shares (`engine.label_shift`)
+METHODS: tuple[Method, ...] = get_args(CovariateMethod)
 Shown = Literal[Method, "labels", "both"]  # the last two with labels of target rows
 NUMBER_METHODS: tuple[Method, ...] = tuple(m for m in METHODS if m in ENGINE_METHODS)
 _CAUTION = 1 / 3  # see `judged`
