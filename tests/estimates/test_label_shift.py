@@ -9,10 +9,7 @@ from scipy import stats
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from covshift import DesignWeights, Labels, Margins, Proportion, Quantile, Target, Total, estimate
-from covshift.data import Samples
 from covshift.engine.label_shift import Shares
-from covshift.engine.problem import Problem
-from covshift.engine.weights import weigh
 from covshift.exceptions import InputError
 
 MEANS = np.array([[0.0, 0.0], [1.6, 0.0], [0.0, 1.6]])
@@ -48,10 +45,7 @@ def samples(K=2, N=200, M=150, seed=0):
 
 def shares(X, y, T):
     """The shares alone, without what covariate shift would say."""
-    sample = Samples.of(X, y, T, outcome_model=Known())
-    weights = weigh(sample, np.ones(len(X)), max_weight=None, random_state=0)
-    problem = Problem(sample, weights, "dr", 0.95, 2, Known(), False, 0, y.astype(float))
-    return Shares.of(problem, y, np.unique(y), "y")
+    return Shares.of_rows(X, y, T, outcome_model=Known())
 
 
 def by_hand(X, y, T):
@@ -141,7 +135,7 @@ def test_the_test_has_its_level_and_intervals_their_coverage(K):
     for seed in range(150):
         X, y, T, there = samples(K, 300, 300, seed)
         found = shares(X, y, T)
-        p_values.append(found.test(y, np.arange(K), "y").p_value)
+        p_values.append(found.test.p_value)
         for c, pi in enumerate(there):
             number = found.number(found.share(c), proportion=True)
             covered.append(number.low <= pi <= number.high)
@@ -213,13 +207,13 @@ X, Y, T, _ = samples(2, 60, 50)
         ({"what": "median"}, "does not follow from class shares"),
         ({"what": Quantile(0.5)}, "does not follow from class shares"),
         ({"y": np.arange(60.0)}, "numbers other than zero and one"),
-        ({"by": Y}, "each group by a call"),
+        ({"by": Y}, "each group by itself"),
         ({"method": "dr"}, "rest on covariate shift"),
         ({"weighter": "entropy"}, "follow from the class shares"),
         ({"restrict": "overlap"}, "as a whole"),
         ({"replicates": 20}, "influence values"),
-        ({"y_target": np.r_[np.zeros(25), np.ones(25)]}, "tell its shares themselves"),
-        ({"y_target": Labels(np.zeros(50), np.ones(50))}, "tell its shares themselves"),
+        ({"y_target": np.r_[np.zeros(25), np.ones(25)]}, "tell the shares themselves"),
+        ({"y_target": Labels(np.zeros(50), np.ones(50))}, "tell the shares themselves"),
         ({"y": np.ones(60)}, "every row of 'y' has the same one"),
         ({"y": np.r_[np.ones(2), np.zeros(58)]}, "fewer than 5 rows: '1' (2)"),
         ({"shift": "concept"}, "shift='concept'"),

@@ -12,7 +12,7 @@ from covshift.weights import CDFWeights
 
 MOST = {
     covshift.estimate: 18,
-    covshift.evaluate: 17,
+    covshift.evaluate: 18,
     covshift.VSVC: 10,
     covshift.VSVR: 10,
     CDFWeights: 8,

@@ -26,7 +26,7 @@ whose labelled rows weigh u_i r_c, has the influence values pi_c u_i / p_c (g_i 
 and those of pi times mean_c g, g its derivative by the masses.
 
 The test. A mixture of the classes must agree with the target in every function of the row, not
-only in those that found pi. With more of them, phi (broken lines of the chances, and columns),
+only in those that found pi. With more of them, phi (hat functions of the chances, and columns),
 
     D = mean_T phi - sum_c pi_c mean_c phi ,    D' Cov(D)^- D ,                        (12.4)
 
@@ -54,6 +54,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import fdtrc
 
+from ..data import Samples
 from ..data.row_weights import kish
 from ..exceptions import InputError
 from ..numerics.array import Real, Rows
@@ -65,6 +66,7 @@ from ..show.table import Record
 from ..show.words import printable
 from .intervals import Errors, Number
 from .problem import Problem
+from .weights import weigh
 
 SHIFTS = ("covariate", "label")
 _LEAST_CHANCE = 1e-3  # of a class, in the likelihood
@@ -73,22 +75,22 @@ _LEAST_ROWS = 5  # of a class
 _STEPS, _TOLERANCE = 300, 1e-7
 _APART = 3.0  # standard errors between the classes' means, below which they cannot be told apart
 _BARELY = 6.0  # and below which a note says so
-_BENDS = 6
+_BENDS = 4
 _MOST_COLUMNS = 30
 _ROWS_PER_MOMENT = 10.0  # degrees of freedom for each function of the test
 _SEEN = 20.0  # rows that differ from the others in a column of the test
 _FAR = 3.0  # standard deviations at which columns of the test are cut
-_NONE = 1e-6  # of the largest eigenvalue of a correlation
+_LEAST_PART = 0.01  # of the largest eigenvalue of D's correlation: beyond, folds' noise speaks
 _LEVEL = 0.05
 
 
-_WHY_NOT = {
-    "by": "the classes within groups may look otherwise: ask for each group by a call of its own",
+WHY_NOT = {  # options that label shift has no use for
+    "by": "classes may look otherwise within groups: ask for each group by itself",
     "method": "the methods rest on covariate shift",
     "weighter": "the weights follow from the class shares",
     "restrict": "the target is explained as a whole, by the classes",
     "replicates": "errors come from influence values",
-    "y_target": "outcomes of target rows tell its shares themselves; leave out shift",
+    "y_target": "outcomes of target rows tell the shares themselves, without it",
 }
 
 
@@ -98,7 +100,7 @@ def refuse_with_label_shift(margins: bool, **given: Any) -> None:
         raise InputError('shift="label" needs target rows, and X_target is a covshift.Margins.')
     for name, value in given.items():
         if value is not None:
-            raise InputError(f'{name} is not for shift="label": {_WHY_NOT[name]}.')
+            raise InputError(f'{name} is not for shift="label": {WHY_NOT[name]}.')
 
 
 @dataclass(frozen=True)
@@ -137,8 +139,8 @@ def rejection(test: LabelShiftTest) -> list[Note]:
     text = (
         f"The target is not a mixture of the sample's classes of {test.outcome!r} "
         f"({_p_value(test.p_value)}): within classes, the columns differ between the two groups. "
-        "The class shares may be wrong. Leave out shift for the answer under covariate shift; "
-        "outcomes of a few target rows would tell which of the two holds, if any."
+        "The class shares may be wrong. Outcomes of a few target rows would tell whether covariate "
+        "shift holds instead."
     )
     return [Note("label shift", text, "warning")]
 
@@ -148,25 +150,40 @@ class Shares:
     """Shares of the classes in the target, and what numbers that rest on them need."""
 
     problem: Problem
+    name: str  # of the outcome
     labels: Rows  # (N,): numbers of the classes
+    chances: CrossFit  # (N, K) and (folds, M, K)
     influence: Influence  # of the shares (K,): those of the equation, which may be beyond 0 and 1
     separation: float  # standard errors between classes, in the direction that tells them least
 
     @classmethod
-    def of(cls, problem: Problem, y: NDArray[Any], classes: NDArray[Any], name: str) -> Shares:
-        """Estimate the shares of the classes (K,) from the labels y (N,), called ``name``."""
+    def of(
+        cls,
+        problem: Problem,
+        y: NDArray[Any],
+        classes: NDArray[Any],
+        name: str,
+        names: Sequence[str] | None = None,
+    ) -> Shares:
+        """Estimate the shares of the classes (K,) from the labels y (N,), called ``name``.
+
+        ``names`` (K,) are those of the classes, where they are only numbered.
+        """
         counts = np.array([(y == c).sum() for c in classes])
+        called = list(map(str, classes)) if names is None else names
         rare = [
-            f"{str(c)!r} ({n})" for c, n in zip(classes, counts, strict=True) if n < _LEAST_ROWS
+            f"{printable(c)!r} ({n})"
+            for c, n in zip(called, counts, strict=True)
+            if n < _LEAST_ROWS
         ]
         if len(classes) < 2:
             raise InputError(
-                f'shift="label" compares classes, but every row of {name!r} has the same one, '
-                f"{str(classes[0])!r}."
+                f"Label shift is about classes, but every row of {name!r} has the same one, "
+                f"{printable(called[0])!r}."
             )
         if rare:
             raise InputError(
-                f'shift="label" learns from the sample how each class looks, and some have fewer '
+                "Label shift needs rows that tell how each class looks, and some have fewer "
                 f"than {_LEAST_ROWS} rows: {', '.join(rare)}. Leave these rows out, or put classes "
                 "together."
             )
@@ -183,7 +200,7 @@ class Shares:
         C, found = _means(a.train, labels, u, p), a.target
         if separation < _APART:
             raise InputError(
-                f'shift="label" needs columns that tell the classes of {name!r} apart. Some look '
+                f"Label shift needs columns that tell the classes of {name!r} apart. Some look "
                 f"alike in these columns ({separation:.1f} standard errors apart; at least "
                 f"{_APART:g} are needed), so that their shares cannot be told. Add columns or "
                 "rows, or put classes together."
@@ -197,7 +214,27 @@ class Shares:
         influence = Influence(pi, train, target)
         if problem.finite_population:
             influence = influence.known_target()
-        return cls(problem, labels, influence, separation)
+        return cls(problem, name, labels, q, influence, separation)
+
+    @classmethod
+    def of_rows(
+        cls,
+        X: Any,
+        y: Rows,
+        X_target: Any,
+        *,
+        outcome_model: Any = None,
+        names: Sequence[str] | None = None,
+        random_state: int = 0,
+        **weights: Any,
+    ) -> Shares:
+        """Estimate the shares of numbered classes y (N,) from rows, with design ``weights``."""
+        sample = Samples.of(X, y, X_target, outcome_model=outcome_model, **weights)
+        flat = weigh(sample, np.ones(len(y)), max_weight=None, random_state=random_state)
+        codes = y.astype(np.float64)
+        problem = Problem(sample, flat, "label", 0.95, 5, outcome_model, False, random_state, codes)
+        classes = np.arange(int(y.max()) + 1 if names is None else len(names))
+        return cls.of(problem, y, classes, "y", names)
 
     @cached_property
     def value(self) -> Real:
@@ -240,22 +277,23 @@ class Shares:
         """One of the shares, within 0 and 1."""
         return replace(self.influence.column(c), value=self.value[c : c + 1])
 
-    def notes(self, name: str) -> list[Note]:
+    def notes(self) -> list[Note]:
         """Say where the columns barely tell the classes apart."""
         if self.separation >= _BARELY:
             return []
         text = (
-            f"The columns barely tell the classes of {name!r} apart ({self.separation:.1f} "
+            f"The columns barely tell the classes of {self.name!r} apart ({self.separation:.1f} "
             "standard errors): the shares are rough, and their intervals as well."
         )
         return [Note("alike classes", text, "warning")]
 
-    def test(self, y: NDArray[Any], classes: NDArray[Any], name: str) -> LabelShiftTest:
+    @cached_property
+    def test(self) -> LabelShiftTest:
         """Test whether the target is a mixture of the classes: equation (12.4)."""
         problem = self.problem
         u, s = problem.sample.d / problem.sample.d.sum(), problem.sample.share
         pi, p = self.influence.value, self.sample
-        phi, there = self._functions(_within(problem.classes(y, classes, name).h))
+        phi, there = self._functions()
         means = _means(phi, self.labels, u, p)  # (J, K)
         D = s @ there - means @ pi
         size = _root(self.labels, problem) * (pi[self.labels] / p[self.labels]) * u
@@ -270,7 +308,7 @@ class Shares:
         cov = parts[0] + parts[1]
         unit = np.sqrt(np.maximum(np.diag(cov), 1e-300))
         values, vectors = np.linalg.eigh(cov / np.outer(unit, unit))
-        kept = values > _NONE * values.max()
+        kept = values > _LEAST_PART * values.max()
         rank = int(kept.sum())
         B = (vectors[:, kept] / np.sqrt(values[kept])).T / unit  # B Cov B' = I
         statistic = float(np.sum((B @ D) ** 2))
@@ -280,23 +318,21 @@ class Shares:
         freedom = 1 / sum(v**2 / f for v, f in zip(spread, degrees, strict=True))
         rest = max(1.0, freedom - rank + 1)
         F = statistic * rest / (freedom * rank)
-        return LabelShiftTest(printable(name), F, rank, float(fdtrc(rank, rest, F)))
+        return LabelShiftTest(printable(self.name), F, rank, float(fdtrc(rank, rest, F)))
 
     def _inside(self, c: int) -> Real:
         """Shares of the rows of a class within it."""
         d = self.problem.sample.d[self.labels == c]
         return np.asarray(d / d.sum())
 
-    def _functions(self, q: CrossFit) -> tuple[Real, Real]:
+    def _functions(self) -> tuple[Real, Real]:
         """Functions phi of the rows of both samples, (N, J) and (M, J)."""
-        problem = self.problem
+        problem, q = self.problem, self.chances
         rows = min(_freedom(self.influence.train, self.labels, problem), len(problem.sample.share))
         most = int(np.clip(rows / _ROWS_PER_MOMENT, 3, _MOST_COLUMNS))
         by_class = min(q.train.shape[1] - 1, 3)
-        bends = max(2, min(_BENDS if by_class == 1 else _BENDS - 2, most // (2 * by_class) + 1))
-        parts = [
-            _broken_lines(q.train[:, c], q.folds[..., c], bends) for c in range(1, by_class + 1)
-        ]
+        bends = max(2, min(_BENDS, most // (2 * by_class) + 1))
+        parts = [_hats(q.train[:, c], q.folds[..., c], bends) for c in range(1, by_class + 1)]
         parts.append(_columns(problem.weights.Z, problem.weights.T, most))
         return np.hstack([part[0] for part in parts]), np.hstack([part[1] for part in parts])
 
@@ -386,18 +422,19 @@ def _separation(a: Real, labels: Rows, u: Real, p: Real, problem: Problem) -> fl
     return float(values[0] / error) if error > 0 else float("inf")
 
 
-def _broken_lines(train: Real, folds: Real, bends: int) -> tuple[Real, Real]:
-    """How far a chance exceeds its quantiles: (N, b), and the means of folds (M, b).
+def _hats(train: Real, folds: Real, bends: int) -> tuple[Real, Real]:
+    """Hat functions between quantiles of a chance: (N, b), and the means of folds (M, b).
 
-    Not whether it does: where rows have few distinct values, those near a step would be on one side
-    in some folds alone, by the outcomes of the others.
+    No indicators of bins: where rows have few distinct values, those near an edge would be on one
+    side of it in some folds alone, by the outcomes of the others.
     """
-    inner = np.linspace(0, 1, bends + 1)[:-1]
-    cuts = np.unique(np.quantile(np.concatenate([train, folds.mean(axis=0)]), inner))
-    return (
-        np.maximum(train[:, None] - cuts, 0.0),
-        np.asarray(np.maximum(folds[..., None] - cuts, 0.0).mean(axis=0)),
+    both = np.concatenate([train, folds.mean(axis=0)])
+    knots = np.unique(np.quantile(both, np.linspace(0, 1, bends + 1)))
+    one = np.eye(len(knots))[:, 1:]
+    here, there = (
+        np.stack([np.interp(part, knots, hat) for hat in one.T], axis=-1) for part in (train, folds)
     )
+    return here, np.asarray(there.mean(axis=0))
 
 
 def _columns(Z: Real, T: Real, most: int) -> tuple[Real, Real]:

@@ -260,14 +260,14 @@ def estimate(
 def _check_classes(quantity: Quantity, outcomes: list[Outcome], sample: Samples) -> None:
     """Refuse outcomes that are no classes, and replicate weights."""
     if sample.replicates is not None:
-        raise InputError('replicate_weights are not for shift="label": pass the weights alone.')
+        raise InputError("Label shift takes no replicate weights: pass the weights alone.")
     if type(quantity).from_shares is Quantity.from_shares:
         next(quantity.from_shares(None, np.empty(0)))  # type: ignore[arg-type]  # refuses
     for outcome in outcomes if not quantity.of_categories else ():
         if not np.isin(outcome.y[outcome.present], (0.0, 1.0)).all():
             raise InputError(
-                f'shift="label" is for classes, and the outcome {outcome.name!r} has numbers other '
-                "than zero and one. Pass zeros and ones, or text with what='proportion'."
+                f"Label shift is about classes, and the outcome {outcome.name!r} has numbers other "
+                "than zero and one. Ask for what='proportion' if they are classes."
             )
 
 

@@ -66,7 +66,7 @@ class Quantity:
     def from_shares(self, shares: Shares, classes: NDArray[Any]) -> Iterator[Item]:
         """Estimate the quantity from the shares of the classes (K,), under label shift."""
         raise InputError(
-            f'what={self.name!r} does not follow from class shares: with shift="label" ask for the '
+            f"The {self.name} does not follow from class shares: under label shift ask for the "
             "mean of zeros and ones, proportions, or a total of zeros and ones."
         )
 

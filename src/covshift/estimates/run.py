@@ -16,7 +16,7 @@ from ..data.columns import Outcome, check_outcomes, row_list
 from ..data.row_weights import check_weight
 from ..engine.explanation import LabelledValues, Moved
 from ..engine.intervals import Number, interval_of
-from ..engine.label_shift import LabelShiftTest, Shares, rejection
+from ..engine.label_shift import Shares, rejection
 from ..engine.labels import (
     LEAST_LABELS,
     Known,
@@ -97,7 +97,6 @@ class Run:
     kept: dict[bytes, tuple[Rows, Samples, Weights]] = field(default_factory=dict)
     asked: list[Asked] = field(default_factory=list)  # for questions about the answer
     shares: list[Shares] = field(default_factory=list)  # of each outcome, under label shift
-    tests: list[LabelShiftTest] = field(default_factory=list)
 
     def found(self, outcomes: list[Outcome]) -> Estimates:
         """Estimate the quantity of every outcome."""
@@ -163,7 +162,7 @@ class Run:
             None if sample.known is None else sample.known.margins,
             0 if self.known is None else self.known.count(outcomes[0].name),
             self,
-            label_shift=tuple(self.tests),
+            label_shift=tuple(shares.test for shares in self.shares),
         )
         answer: Estimates = robust(found)
         return answer
@@ -273,10 +272,8 @@ class Run:
         y = y.astype(int) if np.issubdtype(y.dtype, np.number) else y  # zeros and ones
         classes = np.unique(y)
         shares = Shares.of(problem, y, classes, name)
-        test = shares.test(y, classes, name)
         self.shares.append(shares)
-        self.tests.append(test)
-        self.notes += [*shares.notes(name), *rejection(test)]
+        self.notes += [*shares.notes(), *rejection(shares.test)]
         return self.quantity.from_shares(shares, classes)
 
     def _with_labels(
