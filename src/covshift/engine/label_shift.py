@@ -48,6 +48,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -154,7 +155,7 @@ class Shares:
     labels: Rows  # (N,): numbers of the classes
     chances: CrossFit  # (N, K) and (folds, M, K)
     influence: Influence  # of the shares (K,): those of the equation, which may be beyond 0 and 1
-    separation: float  # standard errors between classes, in the direction that tells them least
+    separation: float  # standard errors between the two classes that look most alike
 
     @classmethod
     def of(
@@ -408,18 +409,19 @@ def _freedom(train: Real, labels: Rows, problem: Problem) -> float:
 
 
 def _separation(a: Real, labels: Rows, u: Real, p: Real, problem: Problem) -> float:
-    """Standard errors of v'Cv between classes, in the direction v that tells them apart least.
+    """Standard errors by which a_c - a_k is larger in class c than in class k; the least of pairs.
 
-    Shares sum to one, so v sums to zero. Below zero where rows look like other classes than their
-    own: chances of rows left out do so where the columns tell nothing.
+    Below zero where rows look like other classes than their own: chances of rows left out do so
+    where the columns tell nothing.
     """
-    C, K = _means(a, labels, u, p), len(p)
-    basis = np.linalg.qr(np.column_stack([np.ones(K), np.eye(K)[:, 1:]]))[0][:, 1:]
-    values, vectors = np.linalg.eigh(basis.T @ (C + C.T) @ basis / 2)
-    v = basis @ vectors[:, 0]
-    psi = (v[labels] * u / p[labels] * ((a - C[:, labels].T) @ v))[:, None]
-    error = float(np.sqrt(problem.design.covariance(psi)[0, 0]))
-    return float(values[0] / error) if error > 0 else float("inf")
+    C, found = _means(a, labels, u, p), []
+    for c, k in combinations(range(len(p)), 2):
+        v = np.zeros(len(p))
+        v[[c, k]] = 1.0, -1.0
+        psi = (v[labels] * u / p[labels] * ((a - C[:, labels].T) @ v))[:, None]
+        error = float(np.sqrt(problem.design.covariance(psi)[0, 0]))
+        found.append(float(v @ C @ v / error) if error > 0 else float("inf"))
+    return min(found)
 
 
 def _hats(train: Real, folds: Real, bends: int) -> tuple[Real, Real]:
