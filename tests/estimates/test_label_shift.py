@@ -247,3 +247,11 @@ def test_a_target_that_the_sample_does_not_cover_is_no_mixture():
     found = estimate(X, y, T, shift="label", outcome_model=Known())
     assert found.label_shift[0].p_value < 1e-6
     assert any("do not cover the target" in note.text for note in found.notes)
+
+
+def test_what_rests_on_covariate_shift_is_refused_afterwards():
+    found = estimate(X, Y, T, shift="label", outcome_model=Known())
+    assert found.robustness_value is None
+    for ask in (found.explain, found.robustness, lambda: found.with_sensitivity(2.0)):
+        with pytest.raises(InputError):
+            ask()
