@@ -917,3 +917,30 @@ def robust_threshold(scores, weights, own, coverage, odds):
         if inside >= coverage * (inside + outside + own * odds) * (1 - 1e-12):
             return c
     return math.inf
+
+
+def black_box_shares(q, y, q_target, d=None, s=None):
+    """Shares of the classes by E_T[q] = sum_c pi_c E_S[q | y = c] (Lipton, Wang and Smola 2018)."""
+    N, M, K = len(q), len(q_target), q.shape[1]
+    d, s = np.ones(N) if d is None else d, np.full(M, 1 / M) if s is None else s
+    C, right = np.zeros((K, K)), np.zeros(K)
+    for c in range(K):
+        total = sum(d[i] for i in range(N) if y[i] == c)
+        for i in range(N):
+            if y[i] == c:
+                C[:, c] += d[i] / total * q[i]
+    for t in range(M):
+        right += s[t] * q_target[t]
+    return np.linalg.solve(C, right)
+
+
+def likeliest_shares(p, q_target, steps=5000):
+    """Shares of the highest likelihood, by naive steps (Saerens, Latinne and Decaestecker 2002)."""
+    pi = np.array(p, dtype=float)
+    for _ in range(steps):
+        found = np.zeros(len(p))
+        for row in q_target:
+            mixed = pi / p * row
+            found += mixed / mixed.sum() / len(q_target)
+        pi = found
+    return pi

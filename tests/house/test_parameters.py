@@ -87,7 +87,12 @@ CONFORMAL = {
 OUT_OF_RANGE = {
     covshift.TableEncoder: {"max_levels": [1, 5.0], "min_rows": [0, 2.5]},
     covshift.ConformalRegressor: {**CONFORMAL, "quantiles": [0.5, (0.5,), (0.9, 0.1), (0, 0.9)]},
-    covshift.ConformalClassifier: {**CONFORMAL, "penalty": FROM_ZERO, "start": [-1, 1.5]},
+    covshift.ConformalClassifier: {
+        **CONFORMAL,
+        "penalty": FROM_ZERO,
+        "shift": [*WORD, None],
+        "start": [-1, 1.5],
+    },
     covshift.Kernel: KERNEL,
     covshift.VSVC: {**MACHINE, "probability": ["platt", 1]},
     covshift.VSVR: MACHINE,

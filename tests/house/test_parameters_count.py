@@ -11,8 +11,8 @@ from covshift import registry
 from covshift.weights import CDFWeights
 
 MOST = {
-    covshift.estimate: 17,
-    covshift.evaluate: 17,
+    covshift.estimate: 18,
+    covshift.evaluate: 18,
     covshift.VSVC: 10,
     covshift.VSVR: 10,
     CDFWeights: 8,

@@ -130,6 +130,7 @@ def answer(args: argparse.Namespace) -> tuple[Estimates, Sequence[Note]]:
             restrict=args.restrict,
             confidence=args.confidence,
             replicates=args.replicates,
+            shift=args.shift or "covariate",
             random_state=args.seed,
         )
     except NoOverlapError as error:

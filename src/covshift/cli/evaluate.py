@@ -192,6 +192,8 @@ def evaluations_of(
 
     labels = samples.labels
     assert labels is not None
+    by_shares = args.shift == "label"
+    default = None if by_shares or args.target_label is not None else _DEFAULT
     name = args.score or args.prediction or Path(args.model).name
     judged, target_scores = judged_of(samples, args, model, samples.X)
     try:
@@ -208,12 +210,13 @@ def evaluations_of(
             said,
             replace(both, beside={**both.beside, "batch": batch_labels(samples, args)}),
             metrics=args.metric or default_metrics(labels, judged, target_scores),
-            method=args.method or (_DEFAULT if args.target_label is None else None),
+            method=args.method or default,
             weighter=args.weighter,
             restrict=args.restrict,
             confidence=args.confidence,
+            shift=args.shift or "covariate",
             random_state=args.seed,
-            **target_labels(samples, args, notes),
+            **({} if by_shares else target_labels(samples, args, notes)),
         )
     except NoOverlapError as error:
         raise error.of_command("evaluate") from None

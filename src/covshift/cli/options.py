@@ -71,6 +71,8 @@ _VERDICT = """
 _ANSWER = """
 --weighter NAME  %s (default: cdf on top of a tilt)
 --restrict overlap|  answer for the part of the target that the training rows cover
+--shift covariate|label  what is the same in both groups: the outcome given the columns (default),
+  or the columns given the outcome, whose classes have other shares then
 --confidence P:float  default: 0.95
 --sensitivity L:float  also show the interval if unseen reasons change the odds of being in the
   target up to L-fold, such as 2, among rows with the same columns
@@ -224,6 +226,8 @@ def check_answer(args: argparse.Namespace) -> None:
         check_odds(args.sensitivity, "--sensitivity")
     if args.json and args.output == "-":
         raise InputError("--json prints on stdout: name a file for the table with -o.")
+    if args.shift == "label":
+        _check_label_shift(args)
     check_output(args)
 
 
@@ -234,6 +238,20 @@ def with_doubts(found: Any, args: argparse.Namespace) -> Any:
     if args.null is not None:
         found = replace(found, _robustness=found.robustness(args.null))
     return found
+
+
+def _check_label_shift(args: argparse.Namespace) -> None:
+    """Refuse options that label shift has no use for."""
+    from ..engine.label_shift import WHY_NOT
+    from ..margins.files import is_margins_file
+
+    others = {"max_weight": "weighter", "target_outcome": "y_target", "target_label": "y_target"}
+    for option in (*WHY_NOT, *others):
+        if getattr(args, option, None) is not None:
+            why = WHY_NOT[others.get(option, option)]
+            raise InputError(f"--{option.replace('_', '-')} is not for --shift label: {why}.")
+    if is_margins_file(args.target):
+        raise InputError(f"--shift label needs target rows, and {args.target} holds margins.")
 
 
 def show_answer(found: Any, notes: Sequence[Note], args: argparse.Namespace) -> int:

@@ -23,7 +23,7 @@ from ..data.parameters import check_parameters, number
 from ..encoding.samples import takes_tables
 from ..engine.labels import Labels
 from ..exceptions import InputError, NoOverlapError
-from ..numerics.array import Real, Rows
+from ..numerics.array import Flags, Real, Rows
 from ..numerics.crossfit import deal
 from ..numerics.quiet import quiet
 from ..show.notes import Note
@@ -33,6 +33,7 @@ from .coverage import (
     at_worst,
     expected,
     expected_by_class,
+    expected_by_shares,
     lifted,
     reached,
     suffice,
@@ -131,6 +132,7 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     __metadata_request__fit = TARGET_REQUEST | {"y_target": True}
     _classes = False
     _by_labels: Any = None  # this model, calibrated by labelled target rows alone
+    _shares: Any = None  # of the classes in the target, under label shift
     _on_target = False  # whether it is that one
     _rows: Any
     classes_: Any
@@ -279,6 +281,7 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self._thresholds: dict[Any, ScoreDistribution] = {}
         self._expected: dict[Any, ExpectedCoverage] = {}
         self._closed, self._models, self._fold, self._by_labels = None, (), None, None
+        self._shares = None
         return rows
 
     def _check_sensitivity(self) -> None:
@@ -304,6 +307,7 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         made._on_target, made.prefit, made.threshold = True, True, "weighted"
         made._thresholds, made._expected, made._shift = {}, {}, Shift()
         made._closed, made._models, made._fold, made._by_labels = None, (), None, None
+        made._shares = None
         return made
 
     def _labels_suffice(self, coverage: float) -> bool:
@@ -532,11 +536,23 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                 covered[part] = distribution.covers_own(level, self.scores_[part], asked)
             covered |= self._beyond
             asked = self.by if by is None else by
-            if self._by_class(asked, self._rows.X):
+            if self._shares is not None:
+                self._expected[key] = self._expected_by_shares(covered, asked)
+            elif self._by_class(asked, self._rows.X):
                 self._expected[key] = expected_by_class(covered, self._rows)
             else:
                 self._expected[key] = expected(covered, self._rows, self._named(by))
         return self._expected[key]
+
+    def _expected_by_shares(self, covered: Flags, by: Any) -> ExpectedCoverage:
+        """Estimate the coverage under label shift: that of each class, by their shares."""
+        code = np.searchsorted(self.classes_, self._rows.y)
+        groups = None
+        if self._by_class(by, self._rows.X):
+            groups = np.array(list(map(str, self._rows.y)))
+        elif by is not None:
+            groups = groups_of(self._rows.X, by, "X")
+        return expected_by_shares(covered, code, self.weights_, self._design, self._shares, groups)
 
     def _named(self, by: Any) -> Any:
         """Groups in the form that `estimate` takes."""

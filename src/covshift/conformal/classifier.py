@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -10,18 +11,27 @@ from sklearn.base import ClassifierMixin
 from sklearn.dummy import DummyClassifier
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from ..data.fields import ESTIMATOR, Each, Kind, Labels
+from ..data.fields import ESTIMATOR, Each, Kind, Labels, Maybe, OrNone, Reals
 from ..data.labels import class_labels
 from ..data.parameters import Rules, flag, number, one_of, whole
-from ..data.validation import column_names
+from ..data.validation import column_names, is_margins
+from ..engine.label_shift import (
+    SHIFTS,
+    WHY_NOT,
+    LabelShiftTest,
+    Shares,
+    refuse_with_label_shift,
+    rejection,
+)
 from ..engine.weights import DEFAULT
 from ..exceptions import InputError, InputTypeError
-from ..numerics.array import Flags, Real
+from ..numerics.array import Flags, Real, Rows
 from ..show.notes import Note
 from .bands import FitOptions, closed_form, columns, plus_sets
 from .base import METHODS, Conformal
 from .data import LabelledRows, several
 from .result import Sets
+from .shift import Shift
 
 # Scores of classes: how unusual each class would be, from the probabilities of a classifier.
 #
@@ -94,6 +104,12 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
         Exact rather than conservative coverage, by random numbers for the places in X (pass rows
         together, rather than one at a time). Sets may then be empty, and those of "aps" are
         smaller. With "cv+" and "jackknife+" no exact coverage is known.
+    shift : {"covariate", "label"}
+        What is the same in sample and target: the class given the columns (the default), or the
+        columns given the class. With "label" a calibration row of class c weighs r_c, its share in
+        the target over that in the sample, and so does a new row as a candidate of class c
+        (Podkopaev and Ramdas 2021); shares are those of `covshift.engine.label_shift`, from the
+        rows that train. There is no ``weighter`` then.
 
     Attributes
     ----------
@@ -124,6 +140,7 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
         "method": one_of(*METHODS),
         "conformity_score": one_of(*SCORES),
         "threshold": one_of("weighted", "dr"),
+        "shift": one_of(*SHIFTS),
         "prefit": flag(),
         "calibration_size": number(above=0, below=1),
         "n_folds": whole(2),
@@ -133,11 +150,13 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
         "start": whole(0),
     }
     _classes = True
+    _ratios: Any = None  # (K,): of class shares, target over sample, under label shift
 
     _saved: ClassVar[dict[str, Kind]] = {
         "estimator_": ESTIMATOR,
         "classes_": Labels("K"),
         "_models": Each(ESTIMATOR),
+        "_ratios": Maybe(OrNone(Reals("K", least=0))),
     }
 
     def __init__(
@@ -156,6 +175,7 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
         start: int = 2,
         randomized: bool = False,
         sensitivity: float = 1.0,
+        shift: str = "covariate",
         random_state: Any = None,
     ) -> None:
         self.estimator = estimator
@@ -171,6 +191,7 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
         self.start = start
         self.randomized = randomized
         self.sensitivity = sensitivity
+        self.shift = shift
         self.random_state = random_state
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -196,6 +217,8 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
         alone = np.asarray(~bound.any(axis=1))  # no smaller set has the coverage
         notes = self._notes(X, coverage, weights, alone, "sets hold all classes")
         notes += self._rare_classes(coverage, ~bound & ~alone[:, None])
+        for test in self._tests() if self.shift == "label" else ():
+            notes += rejection(test)
         return Sets(
             self.predict(X),
             coverage,
@@ -206,7 +229,12 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
             self._lazily(coverage),
             member,
             self.classes_,
+            None if self.shift != "label" else self._tests(),
         )
+
+    def _tests(self) -> tuple[LabelShiftTest, ...]:
+        """Whether the target is a mixture of the classes; a file does not keep it."""
+        return () if self._shares is None else (self._shares.test,)
 
     def _members(self, X: Any, weights: Real, coverage: float) -> tuple[Flags, Flags]:
         """Classes (m, K) of the sets of new rows, and whether they could be left out at all."""
@@ -221,21 +249,32 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
         for j, (part, new, group) in enumerate(self._parts(X)):
             if not len(part):
                 continue
-            which = np.ix_(new, np.arange(K)[j : j + 1] if by_class else np.arange(K))
+            columns = np.arange(K)[j : j + 1] if by_class else np.arange(K)
             asked = None if u is None else u[new]
-            own, total = self._own_weights(weights[new], part), self.weights_[part].sum()
-            if held:
-                distribution = self._distribution(coverage, part, group)
-                limits = distribution.thresholds(self._level(coverage, part, own), own, asked)
-                member[which] = limits.admit(scores[0][which])
-                bound[which] = ~np.isposinf(limits.scores)[:, None]
-            else:
-                given = self._fold[part], self.scores_[part], self.weights_[part]
-                some = [matrix[which] for matrix in scores]
-                member[which] = plus_sets(some, *given, own, coverage, asked)
-                alone = (coverage * own > (1 - coverage) * total) | (total + own == 0)
-                bound[which] = ~alone[:, None]
+            for some, ratio in self._candidates(columns):
+                which = np.ix_(new, some)
+                own = self._own_weights(ratio * weights[new], part)
+                total = self.weights_[part].sum()
+                if held:
+                    distribution = self._distribution(coverage, part, group)
+                    limits = distribution.thresholds(self._level(coverage, part, own), own, asked)
+                    member[which] = limits.admit(scores[0][which])
+                    bound[which] = ~np.isposinf(limits.scores)[:, None]
+                else:
+                    given = self._fold[part], self.scores_[part], self.weights_[part]
+                    matrices = [matrix[which] for matrix in scores]
+                    member[which] = plus_sets(matrices, *given, own, coverage, asked)
+                    alone = (coverage * own > (1 - coverage) * total) | (total + own == 0)
+                    bound[which] = ~alone[:, None]
         return member, bound
+
+    def _candidates(self, columns: Rows) -> Iterator[tuple[Rows, float]]:
+        """Classes with the same weight of a new row: all, or each with its own (label shift)."""
+        if self._ratios is None or self._on_target:
+            yield columns, 1.0
+            return
+        for k in columns:
+            yield np.array([k]), float(self._ratios[k])
 
     def _by_class(self, by: Any, X: Any) -> bool:
         if by != _CLASS:
@@ -252,10 +291,12 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
         shares = free.mean(axis=0)
         if not shares.any():
             return []
-        counts = [int(np.sum(self._groups == str(name))) for name in self.classes_]
         some = np.flatnonzero(shares)
+        counts = ["" for _ in self.classes_]
+        if self._groups is not None:
+            counts = [f"{np.sum(self._groups == str(c))} calibration rows; " for c in self.classes_]
         shown = ", ".join(
-            f"{str(self.classes_[k])!r} ({counts[k]} calibration rows; {shares[k]:.1%} of the sets)"
+            f"{str(self.classes_[k])!r} ({counts[k]}{shares[k]:.1%} of the sets)"
             for k in some[:_SHOWN]
         )
         more = "" if len(some) <= _SHOWN else f" and {len(some) - _SHOWN} more"
@@ -266,6 +307,49 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
         return [Note("rare classes", text, "warning")]
 
     # fitting
+
+    def _fit_shift(self, rows: LabelledRows) -> Shift:
+        """Fit the weights, or under label shift find the shares of the classes."""
+        if self.shift != "label":
+            return super()._fit_shift(rows)
+        if rows.target is None:
+            return Shift()
+        code = np.searchsorted(self.classes_, rows.y)
+        self._shares = Shares.of_rows(
+            rows.X,
+            code,
+            rows.target,
+            sample_weight=rows.design,
+            names=list(map(str, self.classes_)),
+            random_state=self._seed,
+            **rows.of_target,
+        )
+        self._ratios = self._shares.value / self._shares.sample
+        return Shift()
+
+    def _keep(self, rows: LabelledRows, shift: Shift, factor: Real | None = None) -> None:
+        if self._ratios is not None and not self._on_target:
+            factor = self._ratios[np.searchsorted(self.classes_, rows.y)]
+        super()._keep(rows, shift, factor)
+
+    def _begin(self, X: Any, y: Any, **given: Any) -> LabelledRows:
+        self._ratios = None
+        rows = super()._begin(X, y, **given)
+        if self.shift == "label":
+            if self.sensitivity != 1:
+                raise InputError(
+                    f"sensitivity={self.sensitivity:g} is about covariate shift: it is not for "
+                    'shift="label".'
+                )
+            if self.threshold == "dr":
+                raise InputError(
+                    "threshold='dr' carries scores to the target by covariate shift: it is not for "
+                    'shift="label".'
+                )
+            if not (isinstance(self.weighter, str) and self.weighter == DEFAULT):
+                raise InputError(f'weighter is not for shift="label": {WHY_NOT["weighter"]}.')
+            refuse_with_label_shift(is_margins(rows.target))
+        return rows
 
     def _after_loading(self) -> None:
         super()._after_loading()

@@ -20,13 +20,15 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples
 
 from ..data.fields import NONNEGATIVE, Kind, Reals
 from ..data.validation import is_margins
+from ..engine.label_shift import Shares
 from ..estimates import Estimates, Ratio, estimate
 from ..exceptions import NoOverlapError
-from ..numerics.array import Flags, Real
+from ..numerics.array import Flags, Real, Rows
 from ..numerics.quiet import quiet
 from .data import LabelledRows
 from .result import ExpectedCoverage
@@ -144,6 +146,39 @@ def expected_by_class(covered: Flags, rows: LabelledRows) -> ExpectedCoverage:
         else:
             groups[str(name)] = part.value, part.interval
     return replace(whole, groups=groups)
+
+
+def expected_by_shares(
+    covered: Flags,
+    code: Rows,
+    weights: Real,
+    design: Real | None,
+    shares: Shares,
+    groups: NDArray[Any] | None,
+) -> ExpectedCoverage:
+    """Estimate the coverage under label shift, where that of a class is the same in both samples.
+
+    sum_c pi_c k_c, k_c the covered share of the calibration rows of class c (``code`` (n,) their
+    numbers); its variance is that of pi and those of the k_c. Groups weigh as their rows do.
+    """
+    d = np.ones(len(code)) if design is None else design
+    pi, values = shares.value, np.asarray(covered, dtype=np.float64)
+    k, own = np.zeros(len(pi)), 0.0
+    for c in np.unique(code):
+        part = _plain(values[code == c], d[code == c])
+        k[c], own = part.value, own + (pi[c] * part.standard_error) ** 2
+    moved = shares.influence.linear(k[None, :])
+    error = float(np.sqrt(moved.standard_error(shares.problem.design)[0] ** 2 + own))
+    p, parts = _share(float(pi @ k)), {}
+    for group in () if groups is None else np.unique(groups):
+        inside = groups == group
+        one = _plain(values[inside], weights[inside])
+        parts[str(group)] = one.value, one.interval
+    if not 0 < p < 1 or not 0 < error < np.inf:
+        return replace(_plain(values, weights), value=p, standard_error=error, groups=parts)
+    logit, half = np.log(p / (1 - p)), _Z * error / (p * (1 - p))
+    low, high = (float(1 / (1 + np.exp(-end))) for end in (logit - half, logit + half))
+    return ExpectedCoverage(p, error, (low, high), parts)
 
 
 def _carried(values: Real, rows: LabelledRows, by: Any = None, **options: Any) -> Estimates:

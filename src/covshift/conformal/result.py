@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data.fields import NUMBER, PLAIN, TEXT, Each, Kind
+from ..engine.label_shift import LabelShiftTest, of_classes
 from ..numerics.array import Flags, Real
 from ..numerics.progress import import_extra
 from ..show.answer import ASSUMPTION, OF_LABELS, Answer, few_rows
@@ -232,14 +233,24 @@ class Sets(_Result):
     expected_coverage, notes : as of `Intervals`
     mean_size, share_whole, share_empty : float
         Classes in a set; sets of all classes, which say nothing; sets of none.
+    label_shift : tuple of LabelShiftTest, or None
+        With ``shift="label"``: whether the target is a mixture of the classes.
     """
 
     member: Flags
     classes: NDArray[Any]
+    label_shift: tuple[LabelShiftTest, ...] | None = None
 
     _facts: ClassVar[tuple[str, ...]] = (
         *(*_Result._facts, "mean_size", "share_whole", "share_empty"),
     )
+
+    @property
+    def assumption(self) -> str:
+        """What the coverage on the target rests on."""
+        if self.label_shift is None or self.calibrated_on_target:
+            return super().assumption
+        return of_classes(self.label_shift)
 
     @property
     def labels(self) -> list[NDArray[Any]]:

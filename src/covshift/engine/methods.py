@@ -60,8 +60,9 @@ from ..numerics.crossfit import CrossFit
 from ..numerics.influence import Influence, mean_influence
 from .weights import Weights
 
-Method = Literal["dr", "weights", "model", "none"]
-METHODS: tuple[Method, ...] = get_args(Method)
+CovariateMethod = Literal["dr", "weights", "model", "none"]
+Method = Literal[CovariateMethod, "label"]  # the last by class shares (`label_shift`)
+METHODS: tuple[Method, ...] = get_args(CovariateMethod)
 
 
 @dataclass(frozen=True)

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ..data import Samples
-from ..data.columns import are_categories, check_outcomes, refuse_old_order
+from ..data.columns import Outcome, are_categories, check_outcomes, refuse_old_order
 from ..data.parameters import number, one_of, whole
 from ..data.validation import Target, is_margins
+from ..engine.label_shift import SHIFTS, refuse_with_label_shift
 from ..engine.labels import Labels
-from ..engine.methods import METHODS, Method
-from ..engine.overlap import check_overlap
+from ..engine.methods import METHODS, CovariateMethod
+from ..engine.overlap import Covered, check_overlap
 from ..engine.weights import Trimmed, are_weights
 from ..exceptions import InputError
+from ..numerics.crossfit import sharing_fits
+from ..show.notes import Note
+from ..show.words import shown
 from .margins import covered_by_margins, refuse_what_needs_rows
 from .quantities import Proportion, Quantity, Total, as_quantity
 from .result import Estimates
@@ -31,7 +37,7 @@ def estimate(
     y_target: Any = None,
     what: str | Quantity | None = None,
     by: Any = None,
-    method: Method | None = None,
+    method: CovariateMethod | None = None,
     weighter: Any = None,
     outcome_model: Any = None,
     sample_weight: Any = None,
@@ -41,6 +47,7 @@ def estimate(
     restrict: str | None = None,
     confidence: float = 0.95,
     replicates: int | None = None,
+    shift: str = "covariate",
     random_state: int = 0,
 ) -> Estimates:
     """Say what a quantity is in the population, from a sample of whoever was easy to reach.
@@ -118,6 +125,12 @@ def estimate(
         odds, weights that meet the margins, weights that were given), and otherwise those of a
         jackknife, of which there are at most as many as rows or clusters: a bootstrap would see
         half of the error of CDF weights. Margins count as exact.
+    shift : {"covariate", "label"}
+        What is the same in both groups: the outcome given the columns (the default), or the
+        columns given the outcome. With "label" the shares of the classes are found with which the
+        sample's classes make up the target, whose columns also test it (``label_shift``); for
+        zeros and ones and for categories (`covshift.engine.label_shift` has the equations).
+        Options of weights, ``by`` and ``restrict`` are not for it.
     random_state : int
         Seed of all that is drawn.
 
@@ -155,6 +168,7 @@ def estimate(
         quantity, exact = Total(margins.size), True
     quantity.check(X.groups if isinstance(X, Samples) else by)
     one_of(*METHODS, None).check(method, "method")
+    one_of(*SHIFTS).check(shift, "shift")
     labels = Labels.of(y_target)
     one_of("overlap", None).check(restrict, "restrict")
     number(above=0, below=1).check(confidence, "confidence")
@@ -170,6 +184,10 @@ def estimate(
             restrict=restrict,
             y_target=y_target,
         )
+    if shift == "label":
+        given = {"by": X.groups if isinstance(X, Samples) else by, "method": method}
+        given |= {"weighter": weighter, "restrict": restrict, "replicates": replicates}
+        refuse_with_label_shift(margins is not None, **given, y_target=y_target)
     weighter, max_weight = Trimmed.parts(weighter)
     known_weights = are_weights(weighter)
     sample = Samples.of(
@@ -202,6 +220,8 @@ def estimate(
         if not are_categories(outcomes):
             raise
         quantity = Proportion()
+    if shift == "label":
+        _check_classes(quantity, outcomes, sample)
     known = np.flatnonzero(np.any([outcome.present for outcome in outcomes], axis=0))
     if not sample.d[known].any():
         raise InputError(
@@ -215,7 +235,7 @@ def estimate(
             known,
             restrict=restrict,
             random_state=random_state,
-            labelled=labels is not None and method is None,
+            labelled=shift == "label" or (labels is not None and method is None),
         )
     known_there = None
     if labels is not None:
@@ -231,5 +251,47 @@ def estimate(
         n_folds=5 if len(sample.X) <= _MANY_ROWS else 3,
         random_state=random_state,
     )
+    if shift == "label":
+        return _under_label_shift(covered, quantity, settings, outcomes)
     run = Run(covered, quantity, settings, known_there if method is None else None)
     return run.found(outcomes)
+
+
+def _check_classes(quantity: Quantity, outcomes: list[Outcome], sample: Samples) -> None:
+    """Refuse outcomes that are no classes, and replicate weights."""
+    if sample.replicates is not None:
+        raise InputError("Label shift takes no replicate weights: pass the weights alone.")
+    if type(quantity).from_shares is Quantity.from_shares:
+        next(quantity.from_shares(None, np.empty(0)))  # type: ignore[arg-type]  # refuses
+    for outcome in outcomes if not quantity.of_categories else ():
+        if not np.isin(outcome.y[outcome.present], (0.0, 1.0)).all():
+            raise InputError(
+                f"Label shift is about classes, and the outcome {outcome.name!r} has numbers other "
+                "than zero and one. Ask for what='proportion' if they are classes."
+            )
+
+
+def _under_label_shift(
+    covered: Covered, quantity: Quantity, settings: Settings, outcomes: list[Outcome]
+) -> Estimates:
+    """Estimate by class shares, and say what the other assumption would."""
+    notes = tuple(note for note in covered.notes if note.kind != "uncovered target")
+    other = None
+    flat = replace(settings, method="label", weighter=np.ones(len(covered.sample.X)), shift="label")
+    own = settings.outcome_model is not None  # which may know columns by their places
+    with nullcontext() if own else sharing_fits():
+        found = Run(replace(covered, notes=notes), quantity, flat).found(outcomes)
+        if covered.trusted:
+            other = Run(covered, quantity, settings).found(outcomes)
+    text = (
+        "If instead the outcome behaved the same given the columns (covariate shift), there would "
+        "be no number: the training rows do not cover the target."
+    )
+    if other is not None:
+        row = found.headline
+        text = (
+            "If instead the outcome behaved the same given the columns (covariate shift), it would "
+            f"be {shown(other.same(row, other.method).value, row)}."
+        )
+    note = Note("covariate shift", text)
+    return replace(found, notes=(*found.notes, note))

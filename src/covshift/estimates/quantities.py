@@ -16,13 +16,15 @@ from scipy.optimize import brentq
 
 from ..data.columns import check_outcomes, spelled
 from ..data.parameters import number, one_of
+from ..data.row_weights import kish
 from ..engine.intervals import Errors, Number
+from ..engine.label_shift import Shares
 from ..engine.methods import METHODS, Method, Signal
-from ..engine.problem import Item, Problem
+from ..engine.problem import Item, Problem, Size
 from ..exceptions import InputError, InputTypeError
 from ..numerics.array import Real, Rows
 from ..numerics.crossfit import CrossFit
-from ..numerics.influence import Influence
+from ..numerics.influence import Influence, mean_influence
 from ..registry import QUANTITIES
 
 Groups = list[tuple[int | None, str | None]]
@@ -60,6 +62,13 @@ class Quantity:
     def items(self, problem: Problem, y: NDArray[Any], name: str) -> Iterator[Item]:
         """Estimate the quantity of the outcome y (N,), called ``name``."""
         raise NotImplementedError
+
+    def from_shares(self, shares: Shares, classes: NDArray[Any]) -> Iterator[Item]:
+        """Estimate the quantity from the shares of the classes (K,), under label shift."""
+        raise InputError(
+            f"The {self.name} does not follow from class shares: under label shift ask for the "
+            "mean of zeros and ones, proportions, or a total of zeros and ones."
+        )
 
 
 def as_quantity(what: Any) -> Quantity:
@@ -114,6 +123,9 @@ class Mean(Quantity):
             top, bottom = problem.in_group(signal, group, name)
             yield item(problem, "", (group, label), top, bottom, proportion=binary)
 
+    def from_shares(self, shares: Shares, classes: NDArray[Any]) -> Iterator[Item]:
+        yield share_item(shares, int(np.flatnonzero(classes == 1)[0]), "")
+
 
 @dataclass(frozen=True)
 class Total(Quantity):
@@ -153,6 +165,9 @@ class Total(Quantity):
             top, _ = problem.in_group(signal, group, name)
             yield item(problem, "total", (group, label), top, None, factor=self.size)
 
+    def from_shares(self, shares: Shares, classes: NDArray[Any]) -> Iterator[Item]:
+        yield share_item(shares, int(np.flatnonzero(classes == 1)[0]), "total", self.size)
+
 
 @dataclass(frozen=True)
 class Proportion(Quantity):
@@ -189,6 +204,10 @@ class Proportion(Quantity):
                 one = Signal(signal.values[:, column], signal.h.columns(column))
                 top, bottom = problem.in_group(one, group, f"{name}={kind}")
                 yield item(problem, kind, (group, label), top, bottom, proportion=True)
+
+    def from_shares(self, shares: Shares, classes: NDArray[Any]) -> Iterator[Item]:
+        for kind in _wanted(self.category, classes):
+            yield share_item(shares, int(np.flatnonzero(classes == kind)[0]), kind)
 
 
 def _wanted(category: Any, classes: NDArray[Any]) -> list[str]:
@@ -473,3 +492,21 @@ def _values(
         problem.fixed[key] = problem.ratio(top, bottom, "none").value[0], at
     ratio, at = problem.fixed[key]
     return np.asarray(ratio + (top.values[:, 0] - ratio * bottom.values[:, 0]) / at)
+
+
+def share_item(shares: Shares, c: int, label: str, size: float | None = None) -> Item:
+    """Estimate the share of class c under label shift, or the total in a population of a size."""
+    problem, factor = shares.problem, 1.0 if size is None else size
+    d = problem.sample.d
+    there = shares.share(c).times(factor)
+    values = np.asarray(shares.labels == c, dtype=np.float64)[:, None]
+    value, train = mean_influence(values, d)
+    here = Influence(value, train, np.zeros_like(there.target)).times(factor)
+    errors: dict[Method, Errors] = {"label": shares.errors(there), "none": problem.errors("none")}
+    found: dict[Method, Influence] = {"label": there, "none": here}
+    numbers = {
+        method: errors[method].number(one, proportion=size is None) for method, one in found.items()
+    }
+    change = errors["label"].number(there.minus(here))
+    rows = Size(len(d), kish(shares.weights), kish(d))
+    return Item(label, None, numbers, size is None, rows, errors, change)

@@ -11,12 +11,13 @@ import numpy as np
 from ..diagnostics import Diagnosis, MarginsDiagnosis
 from ..engine.explanation import Explanation, explained
 from ..engine.intervals import Number
+from ..engine.label_shift import LabelShiftTest, of_classes
 from ..engine.methods import Method
 from ..engine.sensitivity import Robust, Robustness, check_odds
 from ..exceptions import InputError, InputTypeError
 from ..margins import Margins
 from ..numerics.array import Real
-from ..show.answer import ASSUMPTION, OF_LABELS, Answer, caution_of
+from ..show.answer import ASSUMPTION, OF_LABELS, Answer, caution_of, few_rows
 from ..show.notes import Note
 from ..show.table import Column, Record, Table
 from ..show.words import interval_of, printable, shown
@@ -27,6 +28,7 @@ METHOD_WORDS = {
     "dr": "doubly robust",
     "weights": "weights alone",
     "model": "outcome model alone",
+    "label": "class shares (label shift)",
     "none": "sample as it is",
     "labels": "outcomes of target rows alone",
     "both": "outcomes of target rows, and the correction",
@@ -92,8 +94,9 @@ class Estimates(Robust, Answer):
     ----------
     table : Table
         All methods beside one another, for all and for every group: rows of `Estimate`.
-    method : {"dr", "weights", "model", "none", "both"}
-        The chosen one; "both" where outcomes of target rows were given.
+    method : {"dr", "weights", "model", "none", "both", "label"}
+        The chosen one; "both" where outcomes of target rows were given, "label" with
+        ``shift="label"``.
     what : str
     confidence : float
     effective_sample_size : float
@@ -125,6 +128,8 @@ class Estimates(Robust, Answer):
         The target, where it is no rows.
     n_labels : int
         Target rows of which the outcome was given.
+    label_shift : tuple of LabelShiftTest
+        With ``shift="label"``, for every outcome: whether the target is a mixture of its classes.
     """
 
     table: Table
@@ -152,13 +157,14 @@ class Estimates(Robust, Answer):
     n_labels: int = 0
     _source: Any = field(default=None, repr=False, compare=False)  # the run, for later questions
     _robustness: Robustness | None = field(default=None, repr=False, compare=False)
+    label_shift: tuple[LabelShiftTest, ...] = ()
 
     _facts: ClassVar[tuple[str, ...]] = (
         *("what", "method", "confidence", "effective_sample_size", "design_effect"),
         *("largest_weight", "trimmed_share", "n_train", "n_target", "n_labels", "covered_share"),
         *("weighter", "models", "sensitivity", "robustness_value", "errors", "verdict"),
     )
-    _data: ClassVar[tuple[str, ...]] = ("estimates", "table", "changes")
+    _data: ClassVar[tuple[str, ...]] = ("estimates", "table", "changes", "label_shift")
 
     @property
     def verdict(self) -> str:
@@ -213,6 +219,8 @@ class Estimates(Robust, Answer):
         """That few rows carry the weights the number rests on, or that it is extrapolated."""
         if self.method in ("none", "both"):
             return ""
+        if self.method == "label":
+            return few_rows(self.effective_sample_size, self.n_train, self.largest_weight)
         return caution_of(self, weighted=self.method in ("dr", "weights"))
 
     @property
@@ -220,6 +228,8 @@ class Estimates(Robust, Answer):
         """What the numbers rest on, and the data cannot show."""
         if self.method == "both":
             return OF_LABELS
+        if self.method == "label":
+            return of_classes(self.label_shift)
         return "" if self.method == "none" else f"{ASSUMPTION} {self._robust_line()}".rstrip()
 
     def with_sensitivity(self, odds: float) -> Estimates:
@@ -381,6 +391,8 @@ class Estimates(Robust, Answer):
 def bounded(answer: Any, odds: float) -> Table:
     """Return the table of an estimate or an evaluation with bounds (`engine.sensitivity`)."""
     check_odds(odds)
+    if answer.method == "label":
+        raise InputError("The bounds are for covariate shift: there are none under label shift.")
     if answer.method in ("none", "both"):
         raise InputError(
             f"method={answer.method!r} does not rest on the assumption, so that it has no "
@@ -424,6 +436,11 @@ def explained_row(
         )
     if answer.method == "none":
         raise InputError("method='none' adjusts nothing, so that no change is to be explained.")
+    if answer.method == "label":
+        raise InputError(
+            "Under label shift the change is that of the class shares: columns explain covariate "
+            "shift alone."
+        )
     source = answer._asked_of("explain")
     there: Any = answer.same(row, answer.method)
     here = answer.same(row, "none")

@@ -16,6 +16,7 @@ from ..data.columns import Outcome, check_outcomes, row_list
 from ..data.row_weights import check_weight
 from ..engine.explanation import LabelledValues, Moved
 from ..engine.intervals import Number, interval_of
+from ..engine.label_shift import Shares, rejection
 from ..engine.labels import (
     LEAST_LABELS,
     Known,
@@ -62,6 +63,7 @@ class Settings:
     replicates: int | None
     n_folds: int
     random_state: int
+    shift: str = "covariate"
 
 
 Where = tuple[str, str, str | None, str]
@@ -94,6 +96,7 @@ class Run:
     notes: list[Note] = field(default_factory=list)
     kept: dict[bytes, tuple[Rows, Samples, Weights]] = field(default_factory=dict)
     asked: list[Asked] = field(default_factory=list)  # for questions about the answer
+    shares: list[Shares] = field(default_factory=list)  # of each outcome, under label shift
 
     def found(self, outcomes: list[Outcome]) -> Estimates:
         """Estimate the quantity of every outcome."""
@@ -129,6 +132,8 @@ class Run:
             models |= problem.seen
             self._note_rows(outcome, problem, items)
         used, sample, weights = next(iter(self.kept.values()))
+        if self.shares:
+            weights = replace(weights, final=len(used) * self.shares[0].weights)
         final = np.zeros(len(outcomes[0].y))
         final[used] = weights.final
         assert self.covered.diagnosis is not None
@@ -144,7 +149,7 @@ class Run:
             len(used),
             len(sample.T) if sample.known is None else 0,
             self.covered.share,
-            "given" if weights.weighter is None else type(weights.weighter).__name__,
+            self._weighter(weights),
             final,
             tuple(changes),
             models,
@@ -157,6 +162,7 @@ class Run:
             None if sample.known is None else sample.known.margins,
             0 if self.known is None else self.known.count(outcomes[0].name),
             self,
+            label_shift=tuple(shares.test for shares in self.shares),
         )
         answer: Estimates = robust(found)
         return answer
@@ -209,6 +215,11 @@ class Run:
         labels = LabelledValues(rows, one.moved.values[: len(rows)], weight, influence)
         return replace(moved, labels=labels)
 
+    def _weighter(self, weights: Weights) -> str:
+        if self.shares:
+            return "class shares"
+        return "given" if weights.weighter is None else type(weights.weighter).__name__
+
     def _problem(self, outcome: Outcome) -> tuple[Problem, Rows]:
         sample, settings = self.covered.sample, self.settings
         present = outcome.present & (sample.d > 0)
@@ -252,7 +263,18 @@ class Run:
         return problem, used
 
     def _items(self, problem: Problem, outcome: Outcome, used: Rows) -> Iterator[Item]:
+        if self.settings.shift == "label":
+            return self._of_shares(problem, outcome.y[used], outcome.name)
         return self.quantity.rows(used).items(problem, outcome.y[used], outcome.name)
+
+    def _of_shares(self, problem: Problem, y: Any, name: str) -> Iterator[Item]:
+        """Estimate the shares of the classes under label shift, and test whether it holds."""
+        y = y.astype(int) if np.issubdtype(y.dtype, np.number) else y  # zeros and ones
+        classes = np.unique(y)
+        shares = Shares.of(problem, y, classes, name)
+        self.shares.append(shares)
+        self.notes += [*shares.notes(), *rejection(shares.test)]
+        return self.quantity.from_shares(shares, classes)
 
     def _with_labels(
         self, problem: Problem, outcome: Outcome, used: Rows, items: list[Item]
@@ -311,7 +333,7 @@ class Run:
         return LabelledProblem.of(problem, rows, probability, codes), y, rows, probability
 
     def _rows(self, outcome: str, item: Item) -> Iterator[Estimate]:
-        for method in METHODS:
+        for method in item.numbers:
             effective = item.size.plain if method == "none" else item.size.effective
             yield _line(outcome, item, method, item.numbers[method], item.size.rows, effective)
 

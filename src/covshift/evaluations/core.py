@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -14,15 +14,16 @@ from ..data.columns import Outcome, check_outcomes
 from ..data.features import column_label, select
 from ..data.parameters import number, one_of, whole
 from ..data.validation import Target, column_names, is_margins, unwrap_target
+from ..engine.label_shift import SHIFTS, refuse_with_label_shift
 from ..engine.labels import Labels, chances
-from ..engine.overlap import check_overlap
+from ..engine.overlap import Covered, check_overlap
 from ..engine.weights import Trimmed, are_weights
 from ..exceptions import InputError, InputTypeError, NoOverlapError
 from ..numerics.array import Flags, Real, Rows
-from ..numerics.crossfit import Features
+from ..numerics.crossfit import Features, sharing_fits
 from ..show.notes import Note
-from ..show.words import in_order
-from .methods import METHODS, Method, Scored
+from ..show.words import in_order, shown
+from .methods import METHODS, CovariateMethod, Scored
 from .predictions import Predictions, Reader
 from .result import Evaluations
 from .run import Run, Settings
@@ -51,7 +52,7 @@ def evaluate(
     metrics: Any = None,
     y_target: Any = None,
     by: Any = None,
-    method: Method | None = None,
+    method: CovariateMethod | None = None,
     weighter: Any = None,
     outcome_model: Any = None,
     sample_weight: Any = None,
@@ -60,6 +61,7 @@ def evaluate(
     cluster: Any = None,
     restrict: str | None = None,
     confidence: float = 0.95,
+    shift: str = "covariate",
     random_state: int = 0,
 ) -> Evaluations:
     """Say how good a model is on a target without labels, from labelled rows of another sample.
@@ -129,6 +131,11 @@ def evaluate(
         As for `covshift.estimate`. With a ``weighter``, or weights, "dr" does not lean.
     restrict, confidence, random_state
         As for `covshift.estimate`.
+    shift : {"covariate", "label"}
+        What is the same in both groups: the class given the columns (the default), or the columns
+        given the class. With "label" labelled rows weigh as much as the shares of their classes in
+        the target ask for (`covshift.engine.label_shift`), and ``label_shift`` tests it. For
+        classifiers; ``by``, ``method``, ``weighter``, ``restrict`` and ``y_target`` are not for it.
 
     Returns
     -------
@@ -164,6 +171,11 @@ def evaluate(
     asked = model if isinstance(model, Predictions) else Predictions(model)
     asked.check()
     one_of(*METHODS, None).check(method, "method")
+    one_of(*SHIFTS).check(shift, "shift")
+    if shift == "label":
+        given = {"by": X.groups if isinstance(X, Samples) else by, "method": method}
+        given |= {"weighter": weighter, "restrict": restrict, "y_target": y_target}
+        refuse_with_label_shift(is_margins(unwrap_target(X_target)), **given)
     labels = Labels.of(unwrap_target(y_target))
     one_of("overlap", None).check(restrict, "restrict")
     number(above=0, below=1).check(confidence, "confidence")
@@ -222,6 +234,11 @@ def evaluate(
     chance, said = None, sample.beside.get("probability")
     if known[0] is not None and said is not None:
         chance = chances(said, known[0].present)
+    if shift == "label" and not judged[0][0].classes:
+        raise InputError(
+            "Label shift is about classes, and the model predicts numbers: covariate shift is the "
+            "default."
+        )
     given = sample.inputs
     numbered = Features(np.arange(len(sample.X)), np.arange(len(sample.T)))
     trained = _trained(trained_on, len(sample.X))
@@ -232,7 +249,7 @@ def evaluate(
         used,
         restrict=restrict,
         random_state=random_state,
-        labelled=labels is not None and method is None,
+        labelled=shift == "label" or (labels is not None and method is None),
     )
     settings = Settings(
         metrics=list(metrics) if isinstance(metrics, Iterator) else metrics,
@@ -248,7 +265,15 @@ def evaluate(
         cv=asked.cv,
         random_state=random_state,
     )
-    found = Run(covered, given, used, trained, settings).found(judged, known, chance)
+    other = None
+    with sharing_fits() if shift == "label" and outcome_model is None else nullcontext():
+        if shift == "label":
+            other, covered = covered, _without_refusal(covered)
+            by_weights, settings = settings, _by_shares(settings, len(sample.X))
+        found = Run(covered, given, used, trained, settings).found(judged, known, chance)
+        if other is not None and other.trusted:
+            also = Run(other, given, used, trained, by_weights).found(judged, known)
+            found = replace(found, notes=(*found.notes, _under_covariate_shift(also)))
     if batch is None:
         return found
     batches, notes = {}, list(found.notes)
@@ -258,7 +283,14 @@ def evaluate(
             continue
         part = replace(sample, inputs=numbered, diagnosis=None).take_target(rows)
         try:
-            covered = check_overlap(part, used, restrict=restrict, random_state=random_state)
+            covered = check_overlap(
+                part,
+                used,
+                restrict=restrict,
+                random_state=random_state,
+                labelled=shift == "label",
+            )
+            covered = _without_refusal(covered) if shift == "label" else covered
         except NoOverlapError as error:
             notes.append(Note("batch", f"No numbers for the batch {label!r}: {error}", "warning"))
             continue
@@ -267,6 +299,28 @@ def evaluate(
         batches[label] = Run(covered, given, used, trained, without).found(judged, nothing)
     notes += single_rows(batches)
     return replace(found, batches=batches, notes=tuple(notes))
+
+
+def _without_refusal(covered: Covered) -> Covered:
+    """Leave out what is said where weights find no overlap: label shift tests it otherwise."""
+    notes = tuple(note for note in covered.notes if note.kind != "uncovered target")
+    return replace(covered, notes=notes)
+
+
+def _by_shares(settings: Settings, rows: int) -> Settings:
+    """Return the settings under label shift."""
+    weights = np.ones(rows)
+    return replace(settings, method="label", shown="label", weighter=weights, shift="label")
+
+
+def _under_covariate_shift(found: Evaluations) -> Note:
+    """Say what the other assumption would."""
+    row = found.headline
+    text = (
+        "If instead the class behaved the same given the columns (covariate shift), "
+        f"{found.headline_name} would be {shown(row.value, row)}."
+    )
+    return Note("covariate shift", text)
 
 
 def _title(argument: str, name: str) -> str:

@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from ..data.parameters import one_of
-from ..engine.intervals import Errors, Number
+from ..engine.intervals import Number
 from ..engine.methods import Signal
 from ..exceptions import InputError
-from ..numerics.array import Flags, Real
+from ..numerics.array import Real
 from ..numerics.crossfit import CrossFit
 from ..numerics.influence import Influence
 from ..plot import BatchesDisplay, ForestPlotDisplay, ReliabilityDisplay, ROCDisplay, style
@@ -157,7 +157,7 @@ def reliability(judge: Classified, bins: Bins, method: Method) -> Reliability:
         besides = np.nan_to_num(np.abs(balanced - share))
     numbers = []
     for k, found in enumerate(_influences(judge, bins, method, share, mass)):
-        errors = _errors(judge, bins.place == k, method)
+        errors = judge.errors(method, None, found, bins.place == k)
         numbers.append(errors.number(found, proportion=True, besides=float(besides[k])))
     s, total = masses.scores[:, judge.scored.positive], masses.mass.sum(axis=1)
     empty = np.isnan(share)
@@ -184,16 +184,8 @@ def number_within(
         return judge.number(metric, method, group, found)
     found = judge.influence(metric, method, group) if found is None else found
     besides = judge.besides(metric, method, group, found)
-    errors = _errors(judge, metric.within, method, group)
+    errors = judge.errors(method, group, found, metric.within)
     return errors.number(found, **limits(metric.range), besides=besides)
-
-
-def _errors(judge: Classified, within: Flags, method: Method, group: int | None = None) -> Errors:
-    here, there = (part.astype(np.float64) for part in np.split(within, [len(judge.labels)]))
-    groups = judge.problem.sample.groups
-    if group is not None and groups is not None:
-        here, there = here * groups.indicator(group), there * groups.indicator(group, target=True)
-    return judge.problem.errors_within(engine_method(method), here, there)
 
 
 def _shares(masses: Masses, bins: Bins, c: int) -> tuple[Real, Real]:
@@ -215,8 +207,12 @@ def _influences(
     N, scored = len(judge.labels), judge.scored
     some = ~np.isnan(share)
     centre, scale = np.where(some, share, 0.0), np.where(some, 1 / np.where(some, mass, 1.0), 0.0)
-    q = judge.predicted("model" if method in ("none", "weights") else method)
     c, place = scored.positive, bins.place
+    if method == "label":
+        g = (judge.Y[:, c] - centre[place[:N]]) * scale[place[:N]]
+        yield from (judge.by_shares(share[k], g * (place[:N] == k)) for k in range(bins.count))
+        return
+    q = judge.predicted("model" if method in ("none", "weights") else method)
     values, h, folds = (
         (chance[..., c] - centre[where] * chance.sum(axis=-1)) * scale[where]
         for chance, where in (

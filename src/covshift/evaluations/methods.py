@@ -1,4 +1,4 @@
-"""Six ways to the performance of a classifier on the target: which masses each of them makes.
+"""Ways to the performance of a classifier on the target: which masses each of them makes.
 
 With the labels y as zeros and ones, cross-fitted q(x, s) = P(y | x, score s), design weights d,
 weights w that carry the sample to the target, and the target's shares t,
@@ -9,6 +9,7 @@ weights w that carry the sample to the target, and the target's shares t,
     dr        target rows carry t q, and labelled rows w (y - q): doubly robust
     cbpe      target rows carry t c(s)           c: the scores calibrated on the labelled rows
     pape      target rows carry t c_w(s)         c_w: calibrated on the weighted labelled rows
+    label     labelled rows carry d r_c y        r_c: by class shares, under label shift alone
 
 where weights sum to one; those of "dr" shrink to flatter ones and to the model (`problem`). "cbpe"
 is the expected performance of calibrated scores, "pape" the same with a calibration for the target;
@@ -31,21 +32,23 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from ..data.columns import row_list
-from ..engine.intervals import Number, sum_of_gaps
+from ..engine.intervals import Errors, Number, sum_of_gaps
+from ..engine.label_shift import Shares
 from ..engine.methods import METHODS as ENGINE_METHODS
 from ..engine.methods import Method as EngineMethod
 from ..engine.methods import Signal
 from ..engine.sensitivity import Bound
 from ..exceptions import InputError
-from ..numerics.array import Real, Rows
+from ..numerics.array import Flags, Real, Rows
 from ..numerics.crossfit import CrossFit
 from ..numerics.influence import Influence
 from .masses import Masses, log_odds
 from .metrics import Metric, Needs, limits, title
 from .problem import ScoredProblem
 
-Method = Literal["dr", "weights", "model", "cbpe", "pape", "none"]
-METHODS: tuple[Method, ...] = get_args(Method)
+CovariateMethod = Literal["dr", "weights", "model", "cbpe", "pape", "none"]
+Method = Literal[CovariateMethod, "label"]  # the last by class shares (`engine.label_shift`)
+METHODS: tuple[Method, ...] = get_args(CovariateMethod)
 Shown = Literal[Method, "labels", "both"]  # the last two with labels of target rows
 NUMBER_METHODS: tuple[Method, ...] = tuple(m for m in METHODS if m in ENGINE_METHODS)
 _CAUTION = 1 / 3  # see `judged`
@@ -65,6 +68,7 @@ class Classified:
     scored: Scored
     labels: Rows  # (N,): numbers of the classes
     kept: dict[str, CrossFit] = field(default_factory=dict)
+    shares: Shares | None = None  # of the classes, under label shift
 
     def __post_init__(self) -> None:
         self.problem = self.problem.about(self._left(), _CAUTION)
@@ -84,7 +88,9 @@ class Classified:
 
     @property
     def methods(self) -> tuple[Method, ...]:
-        """All six; calibration needs scores."""
+        """All six; calibration needs scores. Under label shift by class shares alone."""
+        if self.shares is not None:
+            return ("label", "none")
         if self.scored.given == "predictions":
             return NUMBER_METHODS
         return METHODS
@@ -110,8 +116,9 @@ class Classified:
         """Masses of the labelled rows, then of the target rows."""
         problem = self.problem
         train, target = self.Y, np.zeros_like(self.scored.target)
-        if method in ("none", "weights"):
+        if method in ("none", "weights", "label"):
             w = problem.sample.d if method == "none" else problem.weights.final
+            w = w if method != "label" or self.shares is None else self.shares.weights
             train = train * (w / w.sum())[:, None]
         else:
             q = self.predicted(method)
@@ -132,6 +139,8 @@ class Classified:
         found = metric.of(self.masses(method, group))
         N = len(self.labels)
         g = found.gradient * self.inside(group)[:, None]
+        if method == "label":
+            return self.by_shares(found.value, np.sum(self.Y * g[:N], axis=1))
         q = self.predicted("model" if method in ("none", "weights") else method)
         h = CrossFit(
             np.sum(q.train * g[:N], axis=1, keepdims=True),
@@ -140,6 +149,24 @@ class Classified:
         signal = Signal(np.sum(self.Y * g[:N], axis=1, keepdims=True), h)
         linear = self.problem.engine.means(signal, engine_method(method))
         return replace(linear, value=np.array([found.value]))
+
+    def by_shares(self, value: float, g: Real) -> Influence:
+        """Influence on a number of labelled rows that weigh as their classes do, of slopes g."""
+        assert self.shares is not None
+        return self.shares.mean(value, g)
+
+    def errors(
+        self, method: Method, group: int | None, found: Influence, within: Flags | None = None
+    ) -> Errors:
+        """What the interval of a number needs, which may be ``within`` some rows (N + M,) alone."""
+        if method == "label" and self.shares is not None:
+            return self.shares.errors(found)
+        if within is None:
+            return self.problem.errors(engine_method(method), group)
+        both = within * self.inside(group)
+        return self.problem.errors_within(
+            engine_method(method), both[: len(self.labels)], both[len(self.labels) :]
+        )
 
     def number(
         self,
@@ -150,7 +177,7 @@ class Classified:
     ) -> Number:
         """Give a metric its interval; ``found`` is its `influence`, where this is known already."""
         found = self.influence(metric, method, group) if found is None else found
-        errors = self.problem.errors(engine_method(method), group)
+        errors = self.errors(method, group, found)
         besides = self.besides(metric, method, group, found)
         if metric.gaps and np.isfinite(found.value[0]):
             return self._sum_of_gaps(metric, method, group, errors.error(found, besides))
@@ -175,7 +202,6 @@ class Classified:
         self, metric: Metric, method: Method, group: int | None, error: tuple[float, float]
     ) -> Number:
         """Give a sum of absolute gaps its interval; ``error`` is its standard error, and t."""
-        errors = self.problem.errors(engine_method(method), group)
         gaps, sizes = [], []
         masses = self.masses(method, group)
         for gap in metric.gaps:
@@ -183,6 +209,7 @@ class Classified:
                 continue
             found = self.influence(gap, method, group)
             gaps.append(float(found.value[0]))
+            errors = self.errors(method, group, found)
             sizes.append(errors.error(found, self.besides(gap, method, group, found))[0])
         return sum_of_gaps(np.array(gaps), np.array(sizes), *error)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..diagnostics import Diagnosis
 from ..engine.explanation import Explanation
+from ..engine.label_shift import LabelShiftTest, of_classes
 from ..engine.sensitivity import Robust, Robustness
 from ..estimates.result import (
     METHOD_WORDS,
@@ -19,7 +20,7 @@ from ..estimates.result import (
 )
 from ..exceptions import InputError
 from ..numerics.array import Real
-from ..show.answer import ASSUMPTION, OF_LABELS, Answer, caution_of
+from ..show.answer import ASSUMPTION, OF_LABELS, Answer, caution_of, few_rows
 from ..show.notes import Note
 from ..show.table import Cell, Column, Record, Table
 from ..show.words import interval_of, printable, shown
@@ -35,6 +36,7 @@ WORDS = {
     **{method: METHOD_WORDS[method] for method in ("dr", "weights", "model")},
     "pape": "weighted calibration (PAPE)",
     "cbpe": "calibrated scores (CBPE)",
+    "label": METHOD_WORDS["label"],
     "none": "labelled rows as they are",
     "labels": "labels of target rows alone",
     "both": "labels of target rows, and the correction",
@@ -112,8 +114,9 @@ class Evaluations(Robust, Answer):
     ----------
     table : Table
         All methods beside one another, for all and for every group: rows of `Performance`.
-    method : {"dr", "weights", "model", "cbpe", "pape", "none", "both"}
-        The chosen one; "both" where labels of target rows were given.
+    method : {"dr", "weights", "model", "cbpe", "pape", "none", "both", "label"}
+        The chosen one; "both" where labels of target rows were given, "label" with
+        ``shift="label"``.
     differences : tuple of Difference
         Between several models, from joint influence values.
     confidence : float
@@ -141,6 +144,8 @@ class Evaluations(Robust, Answer):
         Target rows of which the label was given.
     sensitivity : float or None
         By which factor odds may differ in ``sensitivity_interval``.
+    label_shift : tuple of LabelShiftTest
+        With ``shift="label"``, for every model: whether the target is a mixture of the classes.
     """
 
     table: Table
@@ -167,6 +172,7 @@ class Evaluations(Robust, Answer):
     sensitivity: float | None = None
     _source: Any = field(default=None, repr=False, compare=False)  # the run, for later questions
     _robustness: Robustness | None = field(default=None, repr=False, compare=False)
+    label_shift: tuple[LabelShiftTest, ...] = ()
 
     _facts: ClassVar[tuple[str, ...]] = (
         *("method", "confidence", "effective_sample_size", "design_effect", "largest_weight"),
@@ -182,7 +188,7 @@ class Evaluations(Robust, Answer):
         *("models", "sensitivity", "robustness_value", "verdict"),
     )
     _data: ClassVar[tuple[str, ...]] = (
-        *("performances", "table", "differences", "changes", "curves"),
+        *("performances", "table", "differences", "changes", "curves", "label_shift"),
     )
 
     @property
@@ -245,6 +251,8 @@ class Evaluations(Robust, Answer):
         """That few rows carry the weights the numbers rest on, or that these are extrapolated."""
         if self.method in ("none", "both"):
             return ""
+        if self.method == "label":
+            return few_rows(self.effective_sample_size, self.n_train, self.largest_weight)
         return caution_of(self, weighted=self.method in ("dr", "weights", "pape"))
 
     @property
@@ -252,6 +260,8 @@ class Evaluations(Robust, Answer):
         """What the numbers rest on; labels of the target would show it."""
         if self.method == "both":
             return OF_LABELS
+        if self.method == "label":
+            return of_classes(self.label_shift)
         if self.method == "none" or self.changes:
             return ""
         return f"{ASSUMPTION} {self._robust_line()}".rstrip()

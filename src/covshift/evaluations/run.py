@@ -16,6 +16,7 @@ from ..data.row_weights import check_weight
 from ..diagnostics import Diagnosis
 from ..engine.explanation import LabelledValues, Moved
 from ..engine.intervals import Number
+from ..engine.label_shift import LabelShiftTest, Shares, rejection
 from ..engine.labels import (
     LEAST_LABELS,
     Known,
@@ -94,6 +95,8 @@ class Run:
         found += no_labels_in(judged[0].without)
         found += notes.undefined_labels(table.where(method="labels", group=None))
         found += notes.one_target_row(len(sample.T))
+        if judged[0].shares is not None:
+            weights = judged[0].problem.weights
         final = np.zeros(len(outcome.y))
         final[used] = weights.final
         result = Evaluations(
@@ -109,7 +112,7 @@ class Run:
             len(sample.T),
             int(self.trained.sum()),
             self.covered.share,
-            "given" if weights.weighter is None else type(weights.weighter).__name__,
+            self._weighter(weights),
             final,
             {name: seen for one in judged for name, seen in one.problem.seen.items()},
             self.covered.diagnosis,
@@ -118,6 +121,7 @@ class Run:
             curves=tuple(one.curves for one in judged if one.curves is not None),
             n_labels=0 if judged[0].few is None else len(judged[0].few.rows),
             _source=self,
+            label_shift=tuple(one.test for one in judged if one.test is not None),
         )
         again: Evaluations = robust(result)
         return again
@@ -133,6 +137,11 @@ class Run:
             for one in self.judged
             for where, ends in one.bounds(odds).items()
         }
+
+    def _weighter(self, weights: Weights) -> str:
+        if self.settings.shift == "label":
+            return "class shares"
+        return "given" if weights.weighter is None else type(weights.weighter).__name__
 
     def _weighed(self, used: Rows) -> tuple[Samples, Weights]:
         settings, numbered = self.settings, self.covered.sample
@@ -237,6 +246,8 @@ class Run:
 
     def _difference(self, one: OneModel, first: OneModel, where: Where) -> Number:
         change = one.influence[where].minus(first.influence[where])
+        if one.shares is not None:
+            return one.shares.number(change)
         if one.few is not None and self.settings.shown == "both":
             return one.few.errors(one.problem, one.inside(where[1])).number(change)
         errors = one.problem.errors(engine_method(self.settings.method), where[1])
@@ -270,12 +281,16 @@ class OneModel:
     curves: Curves | None = None
     notes: list[Note] = field(default_factory=list)
     judged: Classified | Regressed | None = None
+    shares: Shares | None = None  # of the classes, under label shift
+    test: LabelShiftTest | None = None
 
     def judge(self, y: Any) -> None:
         """Compute every metric from the labels or numbers y (N,)."""
         if self.scored.classes:
             labels = codes(y, self.scored.classes)
-            self.judged = Classified(self.problem, self.scored, labels)
+            if self.settings.shift == "label":
+                self._find_shares(labels)
+            self.judged = Classified(self.problem, self.scored, labels, shares=self.shares)
             self._classes(self.judged)
         else:
             said = self.scored.train[:, 0], self.scored.target[:, 0]
@@ -359,6 +374,16 @@ class OneModel:
         found = Influence(influence.value, np.zeros_like(moved.plain.train), target)
         return replace(moved, labels=LabelledValues(few.rows, values, few.weight, found))
 
+    def _find_shares(self, labels: Rows) -> None:
+        """Find the shares of the classes under label shift, and test whether it holds."""
+        names, numbers = self.scored.classes, np.arange(len(self.scored.classes))
+        shares = Shares.of(self.problem, labels, numbers, "class", names)
+        self.test = replace(shares.test, outcome=self.scored.name)
+        self.notes += [*shares.notes(), *rejection(self.test)]
+        final = len(labels) * shares.weights
+        self.problem = replace(self.problem, weights=replace(self.problem.weights, final=final))
+        self.shares = shares
+
     def _classes(self, judge: Classified) -> None:
         method = self.settings.method
         if method not in judge.methods:
@@ -374,7 +399,7 @@ class OneModel:
                 numbers = {m: number_within(judge, metric, m, group, found[m]) for m in found}
                 self._add(metric.name, where, numbers, metric.within)
                 self.influence[metric.name, *where] = found[method]
-                part = judge.model_part(metric, method, group, found["model"])
+                part = judge.model_part(metric, method, group, found.get("model"))
                 self.model_parts[metric.name, *where] = part
                 if self.few is not None:
                     there = self.few.of_classes(judge, metric, group)
@@ -515,3 +540,4 @@ class Settings:
     n_folds: int
     cv: Any
     random_state: int
+    shift: str = "covariate"

@@ -23,6 +23,11 @@ OF_LABELS = (
 )
 """What stands under an answer with outcomes of target rows."""
 
+OF_CLASSES = (
+    "Assumes that, within each class, the columns behave the same in both groups (label shift)."
+)
+"""What stands under an answer by class shares, before what the test says of it."""
+
 _FEW, _LARGE = 0.1, 50.0  # effective rows, as a share of the rows; a weight, in units of the mean
 
 
