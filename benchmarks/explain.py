@@ -40,6 +40,7 @@ from covshift.engine.explanation import NEW, OUTCOMES, TOGETHER, WITHIN
 
 OUT = Path(__file__).parents[1] / "out"
 SIZES, RUNS, MANY = (300, 1000), 200, 2_000_000
+ENOUGH, SMALL = 100, " A small run: fewer than 100 runs a cell tell no coverage to the point."
 SETTLED = 100_000  # from which seeds settled choices, and report nothing
 PROBLEMS = (
     "linear",
@@ -304,7 +305,7 @@ def main() -> None:
         "explain",
         "Why a number changed",
         f"Machine: {machine()}. Commit {commit()}. Seeds {options.seed} to "
-        f"{options.seed + runs - 1}.",
+        f"{options.seed + runs - 1}." + (SMALL if runs < ENOUGH else ""),
         __doc__.partition("\n\n")[2].partition("\n\n")[2].strip(),
         *found,
         "Command: `python benchmarks/explain.py`.",
