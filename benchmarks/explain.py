@@ -259,7 +259,7 @@ def on_tables(seed):
                 )
                 why = answer.explain()
             except ValueError as reason:
-                yield [name, str(found.column), f"refused: {str(reason)[:60]}", "", "", "", "", ""]
+                yield [name, str(found.column), f"refused: {str(reason)[:60]}", *[""] * 6]
                 continue
         parts = {row.column: f"{row.value:+.3f}" for row in why.table}
         first = [f"{row.column} {row.value:+.3f}" for row in why.columns if row.column != TOGETHER]
