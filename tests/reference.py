@@ -10,7 +10,7 @@ import math
 from itertools import combinations, permutations
 
 import numpy as np
-from scipy import integrate, optimize
+from scipy import integrate, optimize, stats
 
 
 def theta(z) -> int:
@@ -944,3 +944,18 @@ def likeliest_shares(p, q_target, steps=5000):
             found += mixed / mixed.sum() / len(q_target)
         pi = found
     return pi
+
+
+def within_classes(classes):
+    """Test by Hotelling's statistics of pairs (X, T), one for each class, columns in units of X."""
+    statistic, degrees, rest = 0.0, 0, 0
+    for X, T in classes:
+        center, unit = X.mean(axis=0), X.std(axis=0)
+        a, b = (np.clip((part - center) / unit, -3, 3) for part in (X, T))
+        D = b.mean(axis=0) - a.mean(axis=0)
+        V = np.cov(a, rowvar=False) / len(a) + np.cov(b, rowvar=False) / len(b)
+        statistic += D @ np.linalg.inv(V) @ D
+        degrees += len(D)
+        rest += min(len(a), len(b)) - 1
+    F = statistic * (rest - degrees) / (rest * degrees)
+    return stats.f.sf(F, degrees, rest - degrees)

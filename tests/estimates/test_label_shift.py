@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import reference
 from scipy import stats
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.linear_model import LogisticRegression
 
-from covshift import DesignWeights, Labels, Margins, Proportion, Quantile, Target, Total, estimate
-from covshift.engine.label_shift import Shares
+from covshift import (
+    DesignWeights,
+    Labels,
+    Margins,
+    Proportion,
+    Quantile,
+    Target,
+    Total,
+    estimate,
+    evaluate,
+)
+from covshift.engine.label_shift import Shares, within_classes
 from covshift.exceptions import InputError
 
 MEANS = np.array([[0.0, 0.0], [1.6, 0.0], [0.0, 1.6]])
@@ -255,3 +268,58 @@ def test_what_rests_on_covariate_shift_is_refused_afterwards():
     for ask in (found.explain, found.robustness, lambda: found.with_sensitivity(2.0)):
         with pytest.raises(InputError):
             ask()
+
+
+def _with_outcomes(kind, seed=1):
+    """A sample, and a target all of whose rows have their class: only one thing changed."""
+    rng = np.random.default_rng(seed)
+    share = 0.15 if kind == "label shift" else 0.5
+    y, there = rng.random(400) < 0.5, rng.random(300) < share
+    X, T = rng.normal(size=(400, 3)), rng.normal(size=(300, 3))
+    X[:, 0] += 1.2 * y
+    T[:, 0] += 1.2 * there
+    if kind == "concept drift":  # the second class looks like the first, and the first is gone
+        T[:, 0] -= 1.2 * there
+        T[:, 1] += 1.0
+        there = T[:, 0] < 0.5
+    return X, y.astype(float), T, there.astype(float)
+
+
+_WHICH = [("label shift", "this may be label shift"), ("concept drift", "no label shift either")]
+
+
+@pytest.mark.parametrize(("kind", "words"), _WHICH)
+def test_outcomes_of_the_target_tell_which_shift_it_is(kind, words):
+    X, y, T, there = _with_outcomes(kind)
+    (note,) = (n for n in estimate(X, y, T, y_target=there).notes if n.kind == "assumption")
+    assert words in str(note)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("kind", "words"), _WHICH)
+def test_labels_of_the_target_tell_which_shift_a_model_met(kind, words):
+    X, y, T, there = _with_outcomes(kind)
+    model = LogisticRegression().fit(X[:200], y[:200])
+    found = evaluate(model, X[200:], y[200:], T, y_target=there)
+    assert any(words in str(n) for n in found.notes)
+
+
+@pytest.mark.parametrize("rows", [60, 200])
+def test_the_test_within_classes_has_its_level(rows):
+    rejected = []
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
+        y, there = rng.random(300) < 0.5, rng.random(rows) < 0.2
+        X, T = (rng.normal(size=(len(c), 3)) + 1.2 * np.outer(c, [1, 0, 1]) for c in (y, there))
+        problem = SimpleNamespace(weights=SimpleNamespace(Z=X, T=T))
+        rejected.append(within_classes(problem, y, np.arange(rows), there) < 0.05)
+    assert np.sum(rejected) <= stats.binom.ppf(0.999, 150, 0.06)
+
+
+def test_the_test_within_classes_of_one_class_is_that_of_hotelling():
+    rng = np.random.default_rng(0)
+    X, T = rng.normal(size=(80, 2)), rng.normal(size=(60, 2)) + 0.2
+    problem = SimpleNamespace(weights=SimpleNamespace(Z=X, T=T))
+    found = within_classes(problem, np.zeros(80), np.arange(60), np.zeros(60))
+    assert found == pytest.approx(reference.within_classes([(X, T)]), rel=1e-9)
+    assert np.isnan(within_classes(problem, np.arange(80), np.arange(60), np.zeros(60)))

@@ -129,6 +129,48 @@ def of_classes(tests: Sequence[LabelShiftTest]) -> str:
     return " ".join(told)
 
 
+def within_classes(problem: Problem, y: NDArray[Any], rows: Rows, there: NDArray[Any]) -> float:
+    """Test label shift by outcomes of target rows: do columns differ within classes? A p-value.
+
+    ``y`` (N,) are the classes of the sample, ``there`` (L,) those of the target ``rows`` (L,). For
+    each class, D is the difference of the means of columns between the samples; D' Cov(D)^-1 D,
+    summed over classes, is compared with the F distribution. NaN where no class has enough rows.
+    """
+    kept = [c for c in np.unique(y) if min(np.sum(y == c), np.sum(there == c)) >= 2 * _LEAST_ROWS]
+    if not kept:
+        return np.nan
+    fewest = min(min(np.sum(y == c), np.sum(there == c)) for c in kept)
+    most = int(np.clip(fewest // _LEAST_ROWS, 1, _MOST_COLUMNS))
+    phi, target = _columns(problem.weights.Z, problem.weights.T, most)
+    if not phi.shape[1]:
+        return np.nan
+    statistic, degrees, freedom = 0.0, 0, []
+    for c in kept:
+        parts = phi[y == c], target[rows][there == c]
+        D = parts[1].mean(axis=0) - parts[0].mean(axis=0)
+        cov = sum(np.cov(part, rowvar=False).reshape(len(D), -1) / len(part) for part in parts)
+        statistic += float(D @ np.linalg.pinv(cov, hermitian=True) @ D)
+        degrees += int(np.linalg.matrix_rank(cov, hermitian=True))
+        freedom.append(min(map(len, parts)) - 1)
+    rest = sum(freedom)
+    left = max(1.0, rest - degrees)
+    return float(fdtrc(degrees, left, statistic * left / (rest * degrees)))
+
+
+def which_shift(p: float) -> str:
+    """Say, where outcomes of the target contradict covariate shift, whether label shift fits."""
+    if np.isnan(p):
+        return ""
+    if p < _LEVEL:
+        return (
+            f" Within classes the columns differ too ({_p_value(p)}): it is no label shift either."
+        )
+    return (
+        f" Within classes the columns do not differ ({_p_value(p)}): this may be label shift, for "
+        'which leave out y_target and pass shift="label".'
+    )
+
+
 def _p_value(p: float) -> str:
     return "p < 0.001" if p < 1e-3 else f"p = {p:.2g}"
 

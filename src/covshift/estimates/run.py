@@ -16,7 +16,7 @@ from ..data.columns import Outcome, check_outcomes, row_list
 from ..data.row_weights import check_weight
 from ..engine.explanation import LabelledValues, Moved
 from ..engine.intervals import Number, interval_of
-from ..engine.label_shift import Shares, rejection
+from ..engine.label_shift import Shares, rejection, which_shift, within_classes
 from ..engine.labels import (
     LEAST_LABELS,
     Known,
@@ -46,6 +46,7 @@ from .quantities import Quantity
 from .result import Change, Estimate, Estimates
 
 _APART = 2.6  # standard errors: one of a hundred by chance
+_KINDS = 20  # of outcomes that are classes, at most
 _NO_ROWS = Size(0, 0.0, 0.0)
 _SMALL_GROUP = 5  # rows below which an interval is hardly worth its name
 
@@ -315,7 +316,10 @@ class Run:
             for method, number in (("labels", one.numbers["none"]), ("both", both)):
                 yield _line(outcome.name, item, method, number, one.size.rows, one.size.plain)
         of = f" {outcome.name!r}" if len(self.known.outcomes) > 1 else ""
-        self.notes += about_assumption(apart[0], len(rows), of)
+        more = ""
+        if abs(apart[0]) > _APART and len(np.unique(y)) <= _KINDS:
+            more = which_shift(within_classes(problem, y[len(rows) :], rows, there))
+        self.notes += about_assumption(apart[0], len(rows), of, more)
         if alike:
             text = f"All {len(rows)} outcomes of target rows are alike: they tell no spread."
             self.notes.append(Note("alike outcomes", text, "warning"))
@@ -505,7 +509,7 @@ def labelled_rows(sample: Samples, outcomes: list[Outcome], *, selected: bool) -
     return LabelledRows(by_name, None if given is None else chances(given, chosen), selected)
 
 
-def about_assumption(z: float, count: int, of: str = "") -> Iterator[Note]:
+def about_assumption(z: float, count: int, of: str = "", more: str = "") -> Iterator[Note]:
     """Say whether the outcomes of target rows fit the correction."""
     if not np.isfinite(z):
         return
@@ -513,7 +517,7 @@ def about_assumption(z: float, count: int, of: str = "") -> Iterator[Note]:
     if abs(z) > _APART:
         text = (
             f"The {count} outcomes{of} of target rows and the corrected number are {apart} apart: "
-            "given these columns, the outcome seems to differ between the two groups."
+            f"given these columns, the outcome seems to differ between the two groups.{more}"
         )
         yield Note("assumption", text, "warning")
     else:

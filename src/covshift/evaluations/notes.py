@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -59,13 +59,16 @@ def perfect_score(model: str, what: str) -> Note:
     return Note("perfect score", text, "warning")
 
 
-def changed_outcome(change: Change) -> Iterator[Note]:
-    """Warn where labels of the target contradict what was learned from the labelled rows."""
+def changed_outcome(change: Change, more: Callable[[], str]) -> Iterator[Note]:
+    """Warn where labels of the target contradict what was learned from the labelled rows.
+
+    ``more`` says whether label shift fits.
+    """
     if change.p_value < _CHANGED:
         text = (
             f"{change.rows} labels of the target say that p(y | x) is another one there than "
             f"on the labelled rows (p = {change.p_value:.2g}; {change.model}): no weights and "
-            "no outcome model can correct this. Trust the labels of the target."
+            f"no outcome model can correct this. Trust the labels of the target.{more()}"
         )
         yield Note("changed outcome", text, "warning")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,7 +16,13 @@ from ..data.row_weights import check_weight
 from ..diagnostics import Diagnosis
 from ..engine.explanation import LabelledValues, Moved
 from ..engine.intervals import Number
-from ..engine.label_shift import LabelShiftTest, Shares, rejection
+from ..engine.label_shift import (
+    LabelShiftTest,
+    Shares,
+    rejection,
+    which_shift,
+    within_classes,
+)
 from ..engine.labels import (
     LEAST_LABELS,
     Known,
@@ -406,7 +412,11 @@ class OneModel:
                     self._combine(metric.name, where, there, Known(numbers["dr"], found["dr"]))
         self.curves = curves_of(judge, method, bins)
         if self.few is not None:
-            self._test(self.few.change_of_classes(judge))
+            rows, there = self.few.rows, self.few.y
+            self._test(
+                self.few.change_of_classes(judge),
+                lambda: which_shift(within_classes(self.problem, judge.labels, rows, there)),
+            )
         if on.accuracy(judge.masses("none")).value >= _PERFECT:
             self._perfect("every label")
 
@@ -489,9 +499,9 @@ class OneModel:
             return np.ones(len(self.problem.sample.share))
         return groups.indicator(group, target=True)
 
-    def _test(self, change: Change) -> None:
+    def _test(self, change: Change, more: Callable[[], str] = str) -> None:
         self.changes.append(change)
-        self.notes += notes.changed_outcome(change)
+        self.notes += notes.changed_outcome(change, more)
 
     def _perfect(self, what: str) -> None:
         if self.settings.cv is None:
