@@ -8,10 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from covshift import Margins
-from covshift.exceptions import InputError
+from covshift import Margins, estimate
+from covshift.exceptions import InputError, InputTypeError
 from covshift.margins.cells import Brackets, Categories, Margin, Moments
 from covshift.margins.rows import roundest
+from covshift.weights import EntropyBalancing
 
 AGE = {(18, 30): 0.2, (30, 65): 0.55, (65, None): 0.25}
 SEX = {"f": 0.52, "m": 0.48}
@@ -406,3 +407,12 @@ def test_json_written_by_hand_needs_a_format_and_columns_alone(tmp_path):
     path.write_text(json.dumps({"format": "covshift margins", "age": ages}))
     with pytest.raises(InputError, match='"columns" must have an entry'):
         Margins.from_json(path)
+
+
+def test_rows_of_a_dict_are_refused_in_words():
+    margins = Margins({"age": {"mean": 30.0}})
+    for rows in ({"age": [20.0, 30.0, 40.0]}, "age", None):
+        with pytest.raises(InputTypeError, match="holds no values of rows"):
+            EntropyBalancing().fit(rows, margins)
+        with pytest.raises(InputTypeError, match="holds no values of rows"):
+            estimate(rows, [1.0, 2.0, 3.0], margins)

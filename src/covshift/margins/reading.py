@@ -11,7 +11,7 @@ import numpy as np
 
 from ..data.features import cells_of, column_label
 from ..data.fields import PLAIN, Kind, OrNone, Part, Reals, Wholes
-from ..data.validation import check_points, column_names
+from ..data.validation import check_points, column_names, refuse_no_rows
 from ..exceptions import InputError, MarginsWarning
 from ..numerics.array import Real, Whole, to_numpy
 from .cells import OTHER, Brackets, Categories, Cells, Margin, Moments, level_of
@@ -244,6 +244,7 @@ def reading_of(
     ``used`` are the columns that the weighter named ``who`` can use, or was ``asked`` to use, and
     ``free`` says what becomes of columns without a margin.
     """
+    refuse_no_rows(X, "X")
     names = column_names(X)
     given = [str(k) for k in range(np.shape(X)[1])] if names is None else names
     absent = [name for name in margins.columns if name not in given]
