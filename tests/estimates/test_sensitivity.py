@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import os
 import pickle
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -418,6 +419,7 @@ def test_columns_are_named_as_far_as_it_helps():
         "as strong as the 6 strongest of 9 columns together"
     )
     assert said(None, 9) == "stronger than all 9 columns together"
+    assert said(None, 2) == "stronger than both columns together"
 
 
 def test_margins_have_bounds_and_robustness():
@@ -437,3 +439,26 @@ def test_margins_have_bounds_and_robustness():
     assert "an unseen reason would have to be as strong as place (" in found.assumption
     number = estimate(table, y + rng.normal(size=4000), margins).with_sensitivity(L).overall[0]
     assert number.sensitivity_bounds[0] < number.interval[0] < number.sensitivity_bounds[1]
+
+
+def test_the_robustness_value_keeps_its_digits_far_away(shifted):
+    y, w = np.array([0.0, 1.0, 0.0, 1.0]), np.array([0.5, 1.5, 1.0, 1.0])
+    far = [robustness_value(0.5, 0.5 + 10.0**k, y, w) for k in (1, 4, 9, 30, 200, 300)]
+    assert far == sorted(far)
+    assert far[-1] == pytest.approx(1.0)
+    X, y, T, diagnosis = shifted
+    found = estimate_with(diagnosis, X, y, T, weighter="entropy", outcome_model=LinearRegression())
+    assert found.robustness(-1e300).value == pytest.approx(1.0)
+
+
+def test_an_answer_that_is_the_null_already_takes_no_reason(shifted):
+    X, y, T, diagnosis = shifted
+    ask = partial(estimate_with, diagnosis, X, weighter="entropy", outcome_model=LinearRegression())
+    found = ask(y, T)
+    there = found.robustness(found.value)
+    assert there.value == 0
+    assert there.sentence == f"The answer is {found.value:.4g} already."
+    same = ask(np.full(len(y), 0.1), T)  # whose weighted mean is 0.1 to rounding
+    assert same.robustness().value == 0
+    assert "nothing to undo" in same.robustness().sentence
+    assert "undo" not in str(same)

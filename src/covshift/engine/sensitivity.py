@@ -61,6 +61,7 @@ from .methods import Signal
 
 _LEAST_SPREAD = 0.1  # of the mean of |y - h|: models of it may predict less than nothing
 _ROUNDING = 1e-12
+_FAR = 1e100  # standard deviations, beyond which squares overflow
 _REACHED = 0.9  # of a distance, which counts as all of it
 _NAMED = 4  # columns, at most
 
@@ -74,6 +75,13 @@ def check_odds(odds: float, name: str = "odds") -> None:
             "if unseen reasons change the odds of being in the target up to 2-fold, among rows "
             "with the same columns. The former meaning, a change of the mean outcome, is gone."
         )
+
+
+def check_null(null: float, name: str = "null") -> None:
+    """Refuse what is no value that an answer may be moved to."""
+    good = isinstance(null, int | float | np.number) and not isinstance(null, bool)
+    if not good or not np.isfinite(null):
+        raise InputError(f"{name}={null!r} must be a finite number.")
 
 
 @dataclass(frozen=True)
@@ -156,12 +164,12 @@ def robustness_value(number: float, null: float, y: Real, w: Real) -> float:
     >>> round(robustness_value(0.625, 0.5, y, w), 3)
     0.408
     """
-    spread = float(y.var(ddof=1) * w.var(ddof=1))
-    apart = (number - null) ** 2
+    spread = float(np.sqrt(y.var(ddof=1) * w.var(ddof=1)))
+    apart = abs(number - null)
     if not spread > 0:
         return 1.0 if apart > 0 else 0.0
-    a = apart / spread
-    return float((np.sqrt(a * a + 4 * a) - a) / 2)
+    root = min(apart / spread, _FAR)  # of a: RV = 2 / ((1 + 4 / a)^(1/2) + 1) keeps its digits
+    return float(2 * root / (np.hypot(root, 2.0) + root))
 
 
 @dataclass(frozen=True)
@@ -212,7 +220,8 @@ class Robustness(Answer):
     table : Table
         The columns as benchmarks, strongest first: rows of `Benchmark`.
     columns : tuple of str or None
-        The fewest columns, strongest first, that are as strong together; None: all are weaker.
+        The fewest columns, strongest first, that are as strong together; None: all are weaker;
+        none at all where the answer is the other value already.
     undoes : bool
         Whether the other value is the uncorrected number.
     clear : bool
@@ -234,6 +243,10 @@ class Robustness(Answer):
     @property
     def sentence(self) -> str:
         """The answer in one sentence."""
+        if self.columns == ():
+            if self.undoes:
+                return "The correction changes nothing, so that there is nothing to undo."
+            return f"The answer is {readable(self.null)} already."
         goal = "undo the correction"
         if not self.undoes:
             goal = f"move the answer to {readable(self.null)}"
@@ -241,7 +254,9 @@ class Robustness(Answer):
         end = f" (robustness value {self.value:.2f})."
         count = len(self.table)
         if self.columns is None:
-            what = f"all {count} columns together" if count > 1 else "the only column"
+            what = {1: "the only column", 2: "both columns together"}.get(
+                count, f"all {count} columns together"
+            )
             return f"{start}stronger than {what}{end}"
         names = [printable(name) for name in self.columns]
         if len(names) == 1:
@@ -273,8 +288,9 @@ def robustness(moved: Moved, number: float, plain: float, null: float | None = N
     error = moved.errors.error(moved.corrected.minus(moved.plain))[0]
     scale = float(np.abs(moved.values).max()) or 1.0  # squares must not overflow
     y, apart = moved.values / scale, abs(number - b) / scale
+    apart = apart if apart > _ROUNDING else 0.0
     change = (plain - number) / scale
-    clear = bool(abs(change) > error / scale)
+    clear = bool(abs(change) > max(error / scale, _ROUNDING))
     sets = ColumnSets.of(moved.sample, y)
     every = range(len(sets.names))
     whole, w = sets.value(every), sets.weights(every)
@@ -286,13 +302,13 @@ def robustness(moved: Moved, number: float, plain: float, null: float | None = N
     ]
     side = np.sign(own if clear else change) or 1.0
     order = sorted(every, key=lambda k: -side * rows[k].bias)
-    columns = None
-    for count in range(1, len(order) + 1):
+    columns: tuple[str, ...] | None = None if apart else ()
+    for count in range(1, len(order) + 1) if apart else ():
         if side * (sets.value(order[count:]) - whole) >= _REACHED * needed:
             columns = tuple(sets.names[k] for k in order[:count])
             break
     weights = moved.weight / moved.weight.mean()
-    value = robustness_value(number / scale, b / scale, y, weights)
+    value = robustness_value(apart, 0.0, y, weights)
     rows.sort(key=lambda row: -abs(row.bias))
     table = Table([replace(row, bias=row.bias * scale) for row in rows])
     return Robustness(number, b, value, table, columns, null is None, clear)
@@ -323,9 +339,7 @@ class Robust:
             ``print`` it: the sentence, and every column as a benchmark.
         """
         if null is not None:
-            good = isinstance(null, int | float | np.number) and not isinstance(null, bool)
-            if not good or not np.isfinite(null):
-                raise InputError(f"null={null!r} must be a finite number.")
+            check_null(null)
         if self._robustness is None:
             raise InputError(
                 "The robustness of this answer is not known: it is known of means, shares, totals, "
