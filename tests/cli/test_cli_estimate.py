@@ -322,6 +322,9 @@ def test_a_null_is_what_the_line_is_about(files, truth):
     said = truth.robustness(0.9).sentence
     assert said in " ".join(result.out.split())
     assert said.startswith("To move the answer to 0.9, an unseen reason would have to be")
+    refused = call(files, "--null", "nan")
+    assert refused.code == 2
+    assert "--null=nan must be a finite number" in refused.err
 
 
 def test_a_factor_of_odds_is_checked_before_files_are_read(files):

@@ -64,3 +64,13 @@ def test_columns_are_joined_and_wrong_ones_refused(files):
     done = call("--score", "p", "--what", "median")
     assert done.code == 2
     assert "--what is for numbers" in done.err
+    done = call("--join", "one=x0", "--join", "one=x1")
+    assert done.code == 2
+    assert "--join: two groups have the same name" in done.err
+
+
+@pytest.mark.parametrize("option", [("--shift", "label"), ("--sensitivity", "2"), ("--null", "0")])
+def test_options_that_explain_nothing_are_refused(files, option):
+    done = call(*option)
+    assert done.code == 2
+    assert f"unrecognized arguments: {' '.join(option)}" in done.err

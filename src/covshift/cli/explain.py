@@ -52,7 +52,7 @@ def add(commands: Any) -> None:
     group = parser.add_argument_group("or a model")
     options.add_options(group, _MODEL % listed(METRICS), metric=_ABSENT)
     group = parser.add_argument_group("method")
-    options.add_answer(group)
+    options.add_answer(group, doubts=False)
     options.add_output(parser, what="table of the parts (CSV; TSV for .tsv)")
     options.add_verdict(parser)
     others: Any = dict.fromkeys(
@@ -60,14 +60,17 @@ def add(commands: Any) -> None:
     )
     others |= dict.fromkeys(("replicate_weights", "replicate_type", "replicate_scale"))
     others |= dict.fromkeys(("replicate_rscales", "batch", "report", "title"))
-    others["finite_population"] = False
+    others |= {"finite_population": False, "shift": "covariate"}
     parser.set_defaults(run=run, needs={"outcome": "--outcome"}, **others)
 
 
 @quiet(FewRowsWarning)  # which covshift estimate and evaluate say first
 def run(args: argparse.Namespace) -> int:
     """Print the sentence, then the parts of the change."""
-    joined = dict(_named(text) for text in args.join or ())
+    pairs = [_named(text) for text in args.join or ()]
+    joined = dict(pairs)
+    if len(joined) < len(pairs):
+        raise InputError("--join: two groups have the same name. Give each a name of its own.")
     if len(args.outcome) > 1:
         raise InputError("One outcome is explained at a time: name it with --outcome.")
     if args.score or args.prediction or args.model or args.metric:

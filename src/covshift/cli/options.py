@@ -71,9 +71,11 @@ _VERDICT = """
 _ANSWER = """
 --weighter NAME  %s (default: cdf on top of a tilt)
 --restrict overlap|  answer for the part of the target that the training rows cover
+--confidence P:float  default: 0.95
+"""
+_DOUBTS = """
 --shift covariate|label  what is the same in both groups: the outcome given the columns (default),
   or the columns given the outcome, whose classes have other shares then
---confidence P:float  default: 0.95
 --sensitivity L:float  also show the interval if unseen reasons change the odds of being in the
   target up to L-fold, such as 2, among rows with the same columns
 --null V:float  also say how strong an unseen reason would have to be to move the answer to V
@@ -208,10 +210,15 @@ def _seed(text: str) -> int:
     return int(text)
 
 
-def add_answer(group: Any) -> None:
-    """Add how the samples are weighed, and what the interval covers, to an answer's method."""
+def add_answer(group: Any, *, doubts: bool = True) -> None:
+    """Add how the samples are weighed, and what the interval covers, to an answer's method.
+
+    With ``doubts`` also what if the assumption is wrong.
+    """
     names = listed(entry.name for entry in weighters())
     add_options(group, _ANSWER % names, confidence={"default": 0.95})
+    if doubts:
+        add_options(group, _DOUBTS)
 
 
 def check_answer(args: argparse.Namespace) -> None:
@@ -220,10 +227,11 @@ def check_answer(args: argparse.Namespace) -> None:
 
     if args.weighter is not None and args.weighter not in WEIGHTERS:
         raise InputError(f"The weighter {args.weighter!r} is unknown. Use {listed(WEIGHTERS)}.")
-    if args.sensitivity is not None:
-        from ..engine.sensitivity import check_odds
+    if args.sensitivity is not None or args.null is not None:
+        from ..engine.sensitivity import check_null, check_odds
 
-        check_odds(args.sensitivity, "--sensitivity")
+        check_odds(1.0 if args.sensitivity is None else args.sensitivity, "--sensitivity")
+        check_null(0.0 if args.null is None else args.null, "--null")
     if args.json and args.output == "-":
         raise InputError("--json prints on stdout: name a file for the table with -o.")
     if args.shift == "label":
