@@ -230,6 +230,11 @@ class Shares:
                 f"than {_LEAST_ROWS} rows: {', '.join(rare)}. Leave these rows out, or put classes "
                 "together."
             )
+        if np.count_nonzero(problem.sample.share) < 2:
+            raise InputError(
+                "Label shift compares how rows are distributed, and the target has one row alone: "
+                "it takes two or more, and better fifty."
+            )
         labels = np.searchsorted(classes, y)
         u = problem.sample.d / problem.sample.d.sum()
         q = _within(problem.classes(y, classes, name).h)

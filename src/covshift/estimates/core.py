@@ -267,7 +267,7 @@ def _check_classes(quantity: Quantity, outcomes: list[Outcome], sample: Samples)
         if not np.isin(outcome.y[outcome.present], (0.0, 1.0)).all():
             raise InputError(
                 f"Label shift is about classes, and the outcome {outcome.name!r} has numbers other "
-                "than zero and one. Ask for what='proportion' if they are classes."
+                "than zero and one. Ask for proportions if they are classes."
             )
 
 
