@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -22,9 +23,10 @@ from covshift import (
     evaluate,
     report,
 )
-from covshift.engine.explanation import NEW, OUTCOMES, TOGETHER, WITHIN
+from covshift.engine.explanation import NEW, OUTCOMES, TOGETHER, WITHIN, Explanation, Share
 from covshift.evaluations.curves import bins_of
 from covshift.exceptions import InputError, InputTypeError
+from covshift.show.table import Table
 
 
 def rows(n, shift, seed, changed=0.0):
@@ -85,10 +87,18 @@ def test_joined_columns_are_one_line(mean):
 
 
 def test_a_column_that_is_none_is_refused(mean):
-    with pytest.raises(InputError, match=r"'agee' of 'person'.*Did you mean 'age'"):
+    with pytest.raises(InputError, match=r"'person' has 'agee'.*Did you mean 'age'"):
         mean.explain(groups={"person": ["agee"]})
-    with pytest.raises(InputError, match="two groups"):
+    with pytest.raises(InputError, match="'age' is in two groups"):
         mean.explain(groups={"one": ["age"], "two": ["age", "town"]})
+    with pytest.raises(InputError, match="'age' is twice in a group"):
+        mean.explain(groups={"one": ["age", "age"]})
+    for name in ("income", TOGETHER):  # another column's line would vanish in the group's
+        with pytest.raises(InputError, match="another name"):
+            mean.explain(groups={name: ["age", "town"]})
+    for groups in ("age", ["age"], 5, {"one": 5}, {"one": None}):
+        with pytest.raises(InputTypeError, match="groups must be a dict"):
+            mean.explain(groups=groups)
     with pytest.raises(InputTypeError, match="row of the table"):
         mean.explain("age")
 
@@ -307,3 +317,67 @@ def test_the_report_says_why_where_the_rows_are_there(mean):
     assert "Why the number changed" in page
     assert "age accounts for" in page
     assert "Why the number changed" not in report.build(pickle.loads(pickle.dumps(mean)))
+
+
+def test_a_change_of_nothing_but_rounding_is_none():
+    nearly = {"value": 0.9999999999999999, "change": -1.1e-16}
+    for proportion in (True, False):
+        part = Share("change", nearly["change"], 0.0, (0.0, 0.0), proportion)
+        rows = Table((replace(part, column="age"), replace(part, column=TOGETHER)))
+        why = Explanation("y", 1.0, nearly["value"], part, rows, 0.95)
+        assert why.sentence.startswith("y does not change: 1")
+
+
+def test_what_works_against_the_change_is_named(mean):
+    def said(opposed):
+        parts = (("age", 0.5), ("town", opposed), (TOGETHER, -0.01))
+        rows = [Share(name, value, 0.05, (-1, 1)) for name, value in parts]
+        change = Share("change", 0.49 + opposed, 0.05, (-1, 1))
+        return Explanation("y", 1.0, 1.49 + opposed, change, Table(rows), 0.95).sentence
+
+    assert said(-0.3) == (
+        "y rises by 0.190, from 1.000 to 1.190: age accounts for 0.500 of it; "
+        "town works against it (-0.300)."
+    )
+    assert "against" not in said(-0.1)
+
+
+def test_parts_that_cancel_are_still_told():
+    rows = [
+        Share(WITHIN, 0.2, 0.05, (0, 1)),
+        Share(OUTCOMES, -0.2, 1e-9, (-1, 0)),
+        Share(NEW, 1e-6, 1e-9, (0, 1)),
+    ]
+    change = Share("change", 1e-6, 0.05, (-1, 1))
+    why = Explanation("y", 1.0, 1.000001, change, Table(rows), 0.95)
+    assert why.sentence == (
+        "y hardly changes, from 1.000 to 1.000: +0.200 because rows moved within the shared region"
+        ", +0.000 because rows are new, -0.200 because alike rows have other outcomes."
+    )
+
+
+def test_labels_of_one_class_leave_an_auc_to_the_columns(classified):
+    model, here, there = classified
+    labels = np.where(np.arange(len(there)) < 40, CLASSES[0], None)
+    found = evaluate(model, here, CLASSES, there, y_target=labels, metrics=["roc_auc"])
+    why = found.explain()
+    assert not why.with_labels
+    assert sums_to_the_change(why)
+    assert why.change.value == pytest.approx(found.headline.value - why.plain)
+
+
+def test_a_leaf_of_one_level_names_it_alone():
+    rng = np.random.default_rng(0)
+    here, there = (pd.DataFrame({"town": rng.choice(["a", "b", "c"], 200)}) for _ in range(2))
+    y, y_target = rng.normal(size=(2, 200))
+    y_target += 3 * (there["town"] == "a") - 3 * (there["town"] == "b")
+    why = estimate(here, y, there, y_target=y_target, outcome_model=FAST).explain()
+    where = [row.where for row in why.regions]
+    assert "town = a" in where
+    assert not any("=" in words and "is not" in words for words in where)
+
+
+def test_constant_columns_explain_nothing():
+    """Tests fail on warnings: weights of a constant once took the logarithm of zero."""
+    found = estimate(np.ones((60, 1)), Y[:60], np.ones((40, 1)), outcome_model=FAST)
+    assert found.explain().sentence.startswith("y does not change")

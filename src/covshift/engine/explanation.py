@@ -37,7 +37,7 @@ outcomes of target rows three cross-fitted models besides.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -52,7 +52,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from ..data import Samples
 from ..data.row_weights import kish
-from ..exceptions import InputError
+from ..exceptions import InputError, InputTypeError
 from ..numerics.array import Real, Rows
 from ..numerics.crossfit import CrossFit, Features, deal, fit_folds
 from ..numerics.influence import Influence
@@ -77,6 +77,7 @@ _BECAUSE = {
     OUTCOMES: "alike rows have other outcomes",
     NEW: "rows are new",
 }
+_ROUNDING = 1e-12
 _SHOWN = 10  # columns that are printed
 _NAMED = 2  # columns in the sentence
 _LEAST_CHANCE = 0.005  # of a row to be of either sample
@@ -186,13 +187,17 @@ class Explanation(Answer):
         """The answer in one sentence."""
         size, name = self.change.value, self.name
         of = f"from {shown(self.plain, self.change)} to {shown(self.value, self.change)}"
-        if size == 0 or not np.isfinite(size):
-            return f"{name} does not change: {shown(self.plain, self.change)} in both samples."
-        verb = "falls" if size < 0 else "rises"
+        like = self.change
+        none = _vanishes(size, like, self.plain)
+        parts_too = all(_vanishes(row.value, like, self.plain) for row in self.table)
+        if none and (parts_too or not self.with_labels):
+            return f"{name} does not change: {shown(self.plain, like)} in both samples."
         rows = sorted(self.table, key=lambda row: -row.value * np.sign(size))
-        start = f"{name} {verb} by {amount(abs(size), self.change)}, {of}: "
+        verb = "falls" if size < 0 else "rises"
+        start = f"{name} {verb} by {amount(abs(size), like)}, {of}: "
         if self.with_labels:
-            parts = [f"{_signed(row)} because {_BECAUSE[row.column]}" for row in rows]
+            start = f"{name} hardly changes, {of}: " if none else start
+            parts = [f"{_signed(row, like)} because {_BECAUSE[row.column]}" for row in rows]
             return f"{start}{', '.join(parts)}."
         rows = [row for row in rows if row.column != TOGETHER][:_NAMED]
         rows = [row for row in rows if row.value * size > 0 and _counts(row, self.change)]
@@ -202,6 +207,9 @@ class Explanation(Answer):
             for k, row in enumerate(rows)
         ]
         why = ", ".join(parts) if parts else "no column accounts for much of it"
+        against = min(self.table, key=lambda row: row.value * np.sign(size))
+        if against.column != TOGETHER and -against.value * np.sign(size) >= abs(size) / 2:
+            why += f"; {printable(against.column)} works against it ({_signed(against, like)})"
         return f"{start}{why}."
 
     @property
@@ -219,7 +227,8 @@ class Explanation(Answer):
         return WaterfallDisplay.from_explanation(self, ax=ax)
 
     def _below(self) -> Iterator[str]:
-        yield f"Change: {_signed(self.change)} ({_interval(self.change, self.confidence)})."
+        change = self.change
+        yield f"Change: {_signed(change, change)} ({_interval(change, self.confidence)})."
 
     def _parts(self) -> Iterator[Table | list[str]]:
         yield laid_out(self.table, "part of the change" if self.with_labels else "column")
@@ -248,8 +257,14 @@ def amount(value: float, row: Any) -> str:
     return f"{text} points" if row.proportion else text
 
 
-def _signed(row: Share) -> str:
-    return ("+" if row.value > 0 else "") + amount(row.value, row)
+def _signed(row: Share, like: Share) -> str:
+    return ("+" if row.value > 0 else "") + amount(row.value, like)
+
+
+def _vanishes(value: float, like: Share, of: float) -> bool:
+    """Whether a difference of a number is rounding, or nothing in the digits of another."""
+    text = shown(value, like, percent=False)
+    return abs(value) <= _ROUNDING * abs(of) or not any(c in "123456789" for c in text)
 
 
 def _interval(row: Any, confidence: float) -> str:
@@ -327,6 +342,8 @@ def explained(
 
     ``groups`` joins columns: {"money": ["income", "wealth"]}.
     """
+    if moved.labels is not None and not np.isfinite(moved.labels.found.value).all():
+        moved = replace(moved, labels=None)  # they say nothing: the answer is the correction alone
     sets = ColumnSets.of(moved.sample, moved.values)
     titles, parts = _joined(sets.names, groups)
     shares, change = sets.shapley(parts), moved.corrected.minus(moved.plain)
@@ -364,18 +381,32 @@ def _joined(
     names: tuple[str, ...], groups: Mapping[str, Sequence[str]] | None
 ) -> tuple[list[str], list[list[int]]]:
     """Return the lines of the explanation, and the features of each."""
+    groups = {} if groups is None else groups
+    parts = list(groups.values()) if isinstance(groups, Mapping) else [None]
+    if not all(isinstance(part, str | Sequence | Set) for part in parts):
+        raise InputTypeError(
+            "groups must be a dict of a name for each group and a list of its columns, such as "
+            f'{{"money": ["income", "wealth"]}}, not {groups!r:.60}.'
+        )
     taken: dict[str, str] = {}
-    for title, members in (groups or {}).items():
-        for member in [members] if isinstance(members, str) else members:
+    for title, part in groups.items():
+        members = [part] if isinstance(part, str) else part
+        for member in members:
             if str(member) not in names:
                 raise InputError(
-                    f"groups: {member!r} of {title!r} is not one of the columns that the answer "
-                    f"rests on.{meant(member, names)} There are "
+                    f"The group {title!r} has {member!r}, which is not one of the columns that the "
+                    f"answer rests on.{meant(str(member), names)} There are "
                     f"{', '.join(map(repr, names[:20]))}."
                 )
             if str(member) in taken:
-                raise InputError(f"groups: {member!r} is in two groups. Keep it in one of them.")
+                where = "in two groups" if taken[str(member)] != str(title) else "twice in a group"
+                raise InputError(f"The column {member!r} is {where}: keep it once.")
             taken[str(member)] = str(title)
+        if str(title) == TOGETHER or str(title) in set(names) - set(map(str, members)):
+            raise InputError(
+                f"The group {title!r} has the name of a line or column that is not in it. Give it "
+                "another name."
+            )
     found: dict[str, list[int]] = {}
     for k, name in enumerate(names):
         found.setdefault(taken.get(name, name), []).append(k)
@@ -551,11 +582,15 @@ def _words(tree: Any, leaf: int, sample: Samples) -> str:
         leaf, side = above[leaf]
         column, cut = int(inner.feature[leaf]), float(inner.threshold[leaf])
         ends.setdefault((column, side), cut)  # the nearest is the tightest
-    parts = []
+    parts, levels = [], set()
+    if sample.made:
+        levels = {sample.made[k][0] for k, side in ends if side == ">" and sample.made[k][1]}
     for (column, side), cut in sorted(ends.items(), key=lambda end: (end[0][0], end[0][1] != ">")):
         name, mark = sample.made[column] if sample.made else (sample.names[column], None)
         seen = np.unique(sample.X[:, column][:1000])
         if mark is not None and np.isin(seen, (0.0, 1.0)).all():
+            if side == "<=" and name in levels:
+                continue  # it is another level, which is named
             parts.append(f"{name} {'=' if side == '>' else 'is not'} {mark}")
         else:
             at = as_date(cut) if column in sample.dates else readable(cut)

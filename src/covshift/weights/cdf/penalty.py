@@ -21,6 +21,7 @@ ROUGH = 1e-3  # tolerance of the weights during a search
 _SEARCHES = 12
 _FOLDS = 5
 _CLOSE = 0.9  # a mismatch from here to one times its limit ends the search
+_TINY = np.finfo(np.float64).tiny
 _STRICT = 0.1  # share of the noise that a plain shift may leave as mismatch
 
 
@@ -81,13 +82,13 @@ def _slope(one: Match, other: Match) -> float:
 
 def _next(above: Match, below: Match | None, limit: float, slope: float) -> float:
     """Penalty at which a straight line in logarithms meets a little less than the limit."""
-    aim = np.log(limit * (1 + _CLOSE) / 2)
+    aim = np.log(max(limit * (1 + _CLOSE) / 2, _TINY))  # constants: the limit is zero
     if below is None:
         step = (np.log(above.mismatch) - aim) / slope
         return float(max(above.reg * np.exp(-np.clip(step, 0.05, 5.0)), WEAKEST))
     if np.isinf(above.reg):
         return below.reg * 4
-    low, high = np.log(below.mismatch), np.log(above.mismatch)
+    low, high = np.log(max(below.mismatch, _TINY)), np.log(above.mismatch)
     share = float(np.clip((aim - low) / (high - low), 0.1, 0.9))
     return float(below.reg ** (1 - share) * above.reg**share)
 
