@@ -381,3 +381,14 @@ def test_constant_columns_explain_nothing():
     """Tests fail on warnings: weights of a constant once took the logarithm of zero."""
     found = estimate(np.ones((60, 1)), Y[:60], np.ones((40, 1)), outcome_model=FAST)
     assert found.explain().sentence.startswith("y does not change")
+
+
+def test_the_order_of_many_columns_does_not_matter():
+    rng = np.random.default_rng(0)
+    names = [f"x{k}" for k in range(10)]
+    here, there = (pd.DataFrame(rng.normal(size=(100, 10)) + s, columns=names) for s in (0, 0.2))
+    y = here["x3"] * here["x4"] + rng.normal(size=100)
+    model = {"weighter": "entropy", "outcome_model": FAST}
+    first = shares(estimate(here, y, there, **model).explain())
+    again = shares(estimate(here[names[::-1]], y, there[names[::-1]], **model).explain())
+    assert again == pytest.approx(first, abs=1e-9)

@@ -153,7 +153,8 @@ class ColumnSets:
         owners = part[self.parents]
         if len(parts) <= _EXACT:
             return self._all_sets(owners, len(parts))
-        return self._drawn_orders(owners, len(parts))
+        names = [sorted(self.names[k] for k in features) for features in parts]
+        return self._drawn_orders(owners, sorted(range(len(parts)), key=names.__getitem__))
 
     def _all_sets(self, owners: Rows, k: int) -> Influence:
         sets = [J for size in range(k + 1) for J in combinations(range(k), size)]
@@ -167,14 +168,14 @@ class ColumnSets:
         solved = [self._solved(np.all(np.isin(owners, J), axis=1)) for J in sets]
         return self._influence(np.array(solved), signs)
 
-    def _drawn_orders(self, owners: Rows, k: int) -> Influence:
-        """Mean over drawn orders, each with its reverse."""
-        rng = np.random.default_rng(0)
+    def _drawn_orders(self, owners: Rows, parts: Sequence[int]) -> Influence:
+        """Mean over drawn orders of the parts, each with its reverse; those of frames by name."""
+        rng, k = np.random.default_rng(0), len(parts)
         design = Design.simple(len(self.d))
         drawn: list[Real] = []
         train, target = np.zeros((len(self.d), k)), np.zeros((len(self.moves), k))
         for count in range(1, _ORDERS + 1):
-            order = rng.permutation(k)
+            order = rng.permutation(np.asarray(parts, dtype=np.intp))
             both = [self._along(owners, one) for one in (order, order[::-1])]
             drawn.append((both[0].value + both[1].value) / 2)
             train += both[0].train + both[1].train
