@@ -167,3 +167,10 @@ def test_predictions_without_scores_have_metrics_too():
 
     found = evaluate(Decides(), X, Y, T, metrics="accuracy", shift="label")
     assert found["accuracy"].value == pytest.approx((MODEL.predict(T) == Y_TARGET).mean(), abs=0.1)
+
+
+def test_a_target_that_is_no_mixture_is_said_of_the_labels_not_of_the_model():
+    moved = T + np.array([0.0, 2.0])
+    found = evaluate(MODEL, X, Y, moved, metrics=["accuracy"], shift="label", outcome_model=Known())
+    (note,) = (note.text for note in found.notes if note.kind == "label shift")
+    assert "classes, as 'Known' scores them (p < 0.001)" in note

@@ -175,12 +175,13 @@ def _p_value(p: float) -> str:
     return "p < 0.001" if p < 1e-3 else f"p = {p:.2g}"
 
 
-def rejection(test: LabelShiftTest) -> list[Note]:
-    """Warn where the target is no mixture of the classes."""
+def rejection(test: LabelShiftTest, *, of_model: bool = False) -> list[Note]:
+    """Warn where the target is no mixture of the classes, which a model may have scored."""
     if not test.rejected:
         return []
+    of = f", as {test.outcome!r} scores them" if of_model else f" of {test.outcome!r}"
     text = (
-        f"The target is not a mixture of the sample's classes of {test.outcome!r} "
+        f"The target is not a mixture of the sample's classes{of} "
         f"({_p_value(test.p_value)}): within classes, the columns differ between the two groups. "
         "The class shares may be wrong. Outcomes of a few target rows would tell whether covariate "
         "shift holds instead."

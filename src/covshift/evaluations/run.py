@@ -385,7 +385,7 @@ class OneModel:
         names, numbers = self.scored.classes, np.arange(len(self.scored.classes))
         shares = Shares.of(self.problem, labels, numbers, "class", names)
         self.test = replace(shares.test, outcome=self.scored.name)
-        self.notes += [*shares.notes(), *rejection(self.test)]
+        self.notes += [*shares.notes(), *rejection(self.test, of_model=True)]
         final = len(labels) * shares.weights
         self.problem = replace(self.problem, weights=replace(self.problem.weights, final=final))
         self.shares = shares
