@@ -210,7 +210,7 @@ def test_with_outcomes_there_are_three_parts(with_labels):
     assert low > 0.1
     assert shares_interval(why, WITHIN)[0] > 0
     assert why.columns[0].column == "age"
-    assert "alike rows have other outcomes" in why.sentence
+    assert "rows with the same columns have other outcomes" in why.sentence
 
 
 def shares_interval(why, name):

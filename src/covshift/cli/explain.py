@@ -18,7 +18,7 @@ _COLUMNS = """
 --outcome, --label COL...  the outcome
 --by COL  groups, for --what difference
 --target-outcome, --target-label COL...  outcomes of some target rows, empty elsewhere: they tell
-  whether alike rows have other outcomes, and where; or the file of covshift plan, filled in
+  whether p(y | x) changed, and where; or the file of covshift plan, filled in
 --target-probability COL  chance with which these rows were chosen (default: all alike)
 --join NAME=COL,COL...  columns that are explained as one (repeatable)
 """

@@ -10,9 +10,9 @@ target, pi(x) the chance of a row to be of the target where both are equally com
 region that both share, of the density ~ p q / (p + q). With the values L of rows and
 mu_P = E_P[L | x], mu_Q = E_Q[L | x],
 
-    E_S mu_P - E_P L      rows moved within the shared region
-    E_S mu_Q - E_S mu_P   alike rows have other outcomes: p(y | x) changed
-    E_Q L - E_S mu_Q      rows are new.
+    E_S mu_P - E_P L      the mix of rows in the shared region
+    E_S mu_Q - E_S mu_P   the outcome given the columns: p(y | x) changed
+    E_Q L - E_S mu_Q      rows the sample hardly has.
 
 The means over S are those with the overlap weights pi (1 - pi). Their efficient influence values
 are, with k = pi^2 for rows of the sample and (1 - pi)^2 for target rows, each sample counting half,
@@ -21,7 +21,7 @@ are, with k = pi^2 for rows of the sample and (1 - pi)^2 for target rows, each s
     theta_SQ :  [k (mu_Q - theta) + 1{Q, labelled} (1 - pi) (L - mu_Q) / chance] / E k ,
 
 and the estimates solve that these sum to zero; pi, mu_P and mu_Q are cross-fitted. The answer leans
-from the labelled rows to the number for which alike rows are alike (`covshift.engine.labels`): so
+from the labelled rows to the number for which p(y | x) is the same (`covshift.engine.labels`): so
 does the second part, and keeps its interval.
 
 Where p(y | x) changed: a tree of depth three or less learns L - mu_P on half of the labelled target
@@ -66,16 +66,17 @@ from .intervals import Errors
 from .outcome import FEW_ROWS, BrokenLines, mixture, predict, tree_settings
 
 TOGETHER = "all columns together (rest)"
-WITHIN, OUTCOMES, NEW = "rows moved within the shared region", "alike rows differ", "rows are new"
+WITHIN, OUTCOMES = "mix of rows in the shared region", "outcome given the columns"
+NEW = "rows the sample hardly has"
 _MEANINGS = {
-    WITHIN: "rows of both samples are alike, but not equally common",
-    OUTCOMES: "rows of the same columns have other outcomes in the target",
-    NEW: "the target has rows that the sample hardly has",
+    WITHIN: "both samples have such rows, but not equally often",
+    OUTCOMES: "rows with the same columns have other outcomes in the target",
+    NEW: "they are common in the target alone",
 }
 _BECAUSE = {
-    WITHIN: WITHIN,
-    OUTCOMES: "alike rows have other outcomes",
-    NEW: "rows are new",
+    WITHIN: "the mix of rows differs in the shared region",
+    OUTCOMES: "rows with the same columns have other outcomes",
+    NEW: "the target has rows that the sample hardly has",
 }
 _ROUNDING = 1e-12
 _SHOWN = 10  # columns that are printed
@@ -128,7 +129,7 @@ class Share(Record):
 
 @dataclass(frozen=True)
 class Region(Record):
-    """Target rows of which alike rows of the sample have other outcomes, or may have."""
+    """A part of the target where p(y | x) changed, or may have."""
 
     where: str
     value: float  # their mean, less what the columns explain
@@ -159,7 +160,7 @@ class Explanation(Answer):
     columns : Table
         With outcomes of target rows: what the columns explain, as without them. Else empty.
     regions : Table
-        With these: where alike rows have other outcomes. Rows of `Region`.
+        With these: where rows with the same columns have other outcomes. Rows of `Region`.
     confidence : float
     notes : tuple of Note
     """
@@ -235,12 +236,16 @@ class Explanation(Answer):
         if self.with_labels:
             yield [f"{name}: {meaning}." for name, meaning in _MEANINGS.items()]
         if len(self.columns):
-            yield laid_out(self.columns, "if alike rows did not differ")
+            yield laid_out(self.columns, "if only the columns had changed")
         if len(self.regions):
             yield Table(
                 self.regions.records,
                 (
-                    Column("where alike rows differ", lambda row: row.where, words=True),
+                    Column(
+                        "where the outcome may have changed",
+                        lambda row: row.where,
+                        words=True,
+                    ),
                     *_NUMBERS,
                     Column("rows", lambda row: f"{row.rows:,}"),
                     Column("of the target", lambda row: f"{row.share:.0%}"),
@@ -362,7 +367,7 @@ def explained(
     shared = models.shared(moved, labels)
     plain = replace(moved.plain, value=np.array([here]))
     steps = [plain, *shared, labels.found]
-    lean = there - float(labels.found.value[0])  # to the correction, for which alike rows are alike
+    lean = there - float(labels.found.value[0])  # to the correction: p(y | x) is the same
     names = (WITHIN, OUTCOMES, NEW)
     table = Table(
         tuple(
@@ -515,12 +520,12 @@ def _chances(Z: Real, T: Real, sample: Samples) -> tuple[Real, Real]:
 def _regions(
     moved: Moved, labels: LabelledValues, models: _Models, proportion: bool
 ) -> tuple[Table, list[Note]]:
-    """Find where alike rows differ on half of the labelled rows, and measure it on the others."""
+    """Find where p(y | x) changed on half of the labelled rows, and measure it on the others."""
     count, sample = len(labels.rows), moved.sample
     if count < _TREE:
         text = (
-            f"{count} outcomes of target rows are too few to say where alike rows differ; it takes "
-            f"{_TREE}."
+            f"{count} outcomes of target rows are too few to say where the outcome given the "
+            f"columns changed; it takes {_TREE}."
         )
         return Table(()), [Note("few outcomes", text)]
     X = sample.T[labels.rows]

@@ -269,7 +269,7 @@ class Estimates(Robust, Answer):
         -------
         Explanation
             One line per column, with intervals, that sum to the change. Where outcomes of target
-            rows were given, the three parts of the change, and where alike rows differ.
+            rows were given, the three parts of the change, and where p(y | x) changed.
 
         Examples
         --------

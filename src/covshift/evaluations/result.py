@@ -312,7 +312,7 @@ class Evaluations(Robust, Answer):
         -------
         Explanation
             One line per column, with intervals, that sum to the change. Where labels of target
-            rows were given, the three parts of the change, and where alike rows differ.
+            rows were given, the three parts of the change, and where p(y | x) changed.
         """
         row = self.headline if row is None else row
         return explained_row(self, row, Performance, groups)
@@ -409,7 +409,7 @@ class Evaluations(Robust, Answer):
             )
             yield Table(labels.records, columns)
         yield [
-            f"Do alike rows have other outcomes there? p = {change.p_value:.2g} "
+            f"Do rows with the same columns have other outcomes there? p = {change.p_value:.2g} "
             f"({printable(change.model)}): "
             f"{'it seems so' if change.p_value < 0.05 else 'no sign of it'}."
             for change in self.changes

@@ -274,7 +274,8 @@ def why_of(found: Explanation) -> WhySection:
     first = "part of the change" if found.with_labels else "column"
     tables = [laid_out(found.table, first, printable(found.name, width=1000))]
     if len(found.columns):
-        tables.append(laid_out(found.columns, "column", "If alike rows did not differ"))
+        title = "If only the columns had changed"
+        tables.append(laid_out(found.columns, "column", title))
     said = [f"{printable(row.column)}: {shown(row.value, row)}" for row in found.table[:8]]
     return WhySection(found.sentence, pictures.waterfall(found, "; ".join(said)), tuple(tables))
 
