@@ -351,8 +351,9 @@ def test_parts_that_cancel_are_still_told():
     change = Share("change", 1e-6, 0.05, (-1, 1))
     why = Explanation("y", 1.0, 1.000001, change, Table(rows), 0.95)
     assert why.sentence == (
-        "y hardly changes, from 1.000 to 1.000: +0.200 because rows moved within the shared region"
-        ", +0.000 because rows are new, -0.200 because alike rows have other outcomes."
+        "y hardly changes, from 1.000 to 1.000: +0.200 because the mix of rows differs in the "
+        "shared region, +0.000 because the target has rows that the sample hardly has, -0.200 "
+        "because rows with the same columns have other outcomes."
     )
 
 
