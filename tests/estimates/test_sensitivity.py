@@ -377,7 +377,9 @@ def test_a_null_may_be_anywhere(shifted):
     X, y, T, diagnosis = shifted
     found = estimate_with(diagnosis, X, y, T, weighter="entropy", outcome_model=LinearRegression())
     near, far = found.robustness(found.value - 0.02), found.robustness(found.value + 0.5)
-    assert near.sentence.startswith(f"To move the answer to {found.value - 0.02:.4g}, an unseen")
+    assert near.sentence.startswith(
+        f"To move the answer to {100 * found.value - 2:.4g}%, an unseen"
+    )
     assert near.columns == ("x0",)
     assert far.columns is None
     assert "stronger than all 3 columns together" in far.sentence
@@ -457,7 +459,7 @@ def test_an_answer_that_is_the_null_already_takes_no_reason(shifted):
     found = ask(y, T)
     there = found.robustness(found.value)
     assert there.value == 0
-    assert there.sentence == f"The answer is {found.value:.4g} already."
+    assert there.sentence == f"The answer is {100 * found.value:.4g}% already."
     same = ask(np.full(len(y), 0.1), T)  # whose weighted mean is 0.1 to rounding
     assert same.robustness().value == 0
     assert "nothing to undo" in same.robustness().sentence

@@ -114,6 +114,52 @@ class Moved:
     labels: LabelledValues | None = None
 
 
+def amount(value: float, row: Any) -> str:
+    """Write a difference of numbers; of shares in percentage points."""
+    text = shown(value, row, percent=False)
+    return f"{text} points" if row.proportion else text
+
+
+def _signed(row: Share, like: Share) -> str:
+    return ("+" if row.value > 0 else "") + amount(row.value, like)
+
+
+def _vanishes(value: float, like: Share, of: float) -> bool:
+    """Whether a difference of a number is rounding, or nothing in the digits of another."""
+    text = shown(value, like, percent=False)
+    return abs(value) <= _ROUNDING * abs(of) or not any(c in "123456789" for c in text)
+
+
+def _interval(row: Any, confidence: float) -> str:
+    low, high = (shown(end, row, percent=False) for end in row.interval)
+    return f"{100 * confidence:g}% CI {low} to {high}"
+
+
+def _counts(row: Share, change: Share) -> bool:
+    return abs(row.value) >= 0.05 * abs(change.value)
+
+
+def _value(row: Any) -> Cell:
+    text = shown(row.value, row, percent=False)
+    return Cell(f"+{text}" if row.value > 0 else text, row.value)
+
+
+def _ends(row: Any) -> str:
+    return " to ".join(shown(end, row, percent=False) for end in row.interval)
+
+
+_NUMBERS = (
+    Column("share", _value),
+    Column(
+        "s.e.",
+        lambda row: (
+            "" if np.isnan(row.standard_error) else shown(row.standard_error, row, percent=False)
+        ),
+    ),
+    Column("interval", lambda row: "" if np.isnan(row.standard_error) else _ends(row)),
+)
+
+
 @dataclass(frozen=True)
 class Share(Record):
     """What one column, or one of the parts, has of the change."""
@@ -125,6 +171,10 @@ class Share(Record):
     proportion: bool = False
 
     _not_shown: ClassVar[frozenset[str]] = frozenset({"proportion"})
+    _columns: ClassVar[tuple[Column, ...]] = (
+        Column("column", lambda row: printable(row.column), words=True),
+        *_NUMBERS,
+    )
 
 
 @dataclass(frozen=True)
@@ -140,6 +190,12 @@ class Region(Record):
     proportion: bool = False
 
     _not_shown: ClassVar[frozenset[str]] = frozenset({"proportion"})
+    _columns: ClassVar[tuple[Column, ...]] = (
+        Column("where the outcome may have changed", lambda row: row.where, words=True),
+        *_NUMBERS,
+        Column("rows", lambda row: f"{row.rows:,}"),
+        Column("of the target", lambda row: f"{row.share:.0%}"),
+    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -238,68 +294,10 @@ class Explanation(Answer):
         if len(self.columns):
             yield laid_out(self.columns, "if only the columns had changed")
         if len(self.regions):
-            yield Table(
-                self.regions.records,
-                (
-                    Column(
-                        "where the outcome may have changed",
-                        lambda row: row.where,
-                        words=True,
-                    ),
-                    *_NUMBERS,
-                    Column("rows", lambda row: f"{row.rows:,}"),
-                    Column("of the target", lambda row: f"{row.share:.0%}"),
-                ),
-            )
+            yield self.regions
             lines = [_about(row, self.confidence) for row in self.regions if _differs(row)]
             if lines:
                 yield lines
-
-
-def amount(value: float, row: Any) -> str:
-    """Write a difference of numbers; of shares in percentage points."""
-    text = shown(value, row, percent=False)
-    return f"{text} points" if row.proportion else text
-
-
-def _signed(row: Share, like: Share) -> str:
-    return ("+" if row.value > 0 else "") + amount(row.value, like)
-
-
-def _vanishes(value: float, like: Share, of: float) -> bool:
-    """Whether a difference of a number is rounding, or nothing in the digits of another."""
-    text = shown(value, like, percent=False)
-    return abs(value) <= _ROUNDING * abs(of) or not any(c in "123456789" for c in text)
-
-
-def _interval(row: Any, confidence: float) -> str:
-    low, high = (shown(end, row, percent=False) for end in row.interval)
-    return f"{100 * confidence:g}% CI {low} to {high}"
-
-
-def _counts(row: Share, change: Share) -> bool:
-    return abs(row.value) >= 0.05 * abs(change.value)
-
-
-def _value(row: Any) -> Cell:
-    text = shown(row.value, row, percent=False)
-    return Cell(f"+{text}" if row.value > 0 else text, row.value)
-
-
-def _ends(row: Any) -> str:
-    return " to ".join(shown(end, row, percent=False) for end in row.interval)
-
-
-_NUMBERS = (
-    Column("share", _value),
-    Column(
-        "s.e.",
-        lambda row: (
-            "" if np.isnan(row.standard_error) else shown(row.standard_error, row, percent=False)
-        ),
-    ),
-    Column("interval", lambda row: "" if np.isnan(row.standard_error) else _ends(row)),
-)
 
 
 def laid_out(table: Table, name: str, title: str = "") -> Table:

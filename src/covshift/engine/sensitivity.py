@@ -236,9 +236,14 @@ class Robustness(Answer):
     undoes: bool
     clear: bool
     notes: tuple[Note, ...] = ()
+    proportion: bool = False
 
     _facts: ClassVar[tuple[str, ...]] = ("number", "null", "value", "columns")
     _data: ClassVar[tuple[str, ...]] = ("table",)
+
+    def _spelled(self, value: float) -> str:
+        percent = self.proportion and 0 <= value <= 1
+        return f"{100 * value:.4g}%" if percent else readable(value)
 
     @property
     def sentence(self) -> str:
@@ -246,10 +251,10 @@ class Robustness(Answer):
         if self.columns == ():
             if self.undoes:
                 return "The correction changes nothing, so that there is nothing to undo."
-            return f"The answer is {readable(self.null)} already."
+            return f"The answer is {self._spelled(self.null)} already."
         goal = "undo the correction"
         if not self.undoes:
-            goal = f"move the answer to {readable(self.null)}"
+            goal = f"move the answer to {self._spelled(self.null)}"
         start = f"To {goal}, an unseen reason would have to be "
         end = f" (robustness value {self.value:.2f})."
         count = len(self.table)
@@ -277,7 +282,14 @@ class Robustness(Answer):
         yield self.table
 
 
-def robustness(moved: Moved, number: float, plain: float, null: float | None = None) -> Robustness:
+def robustness(
+    moved: Moved,
+    number: float,
+    plain: float,
+    null: float | None = None,
+    *,
+    proportion: bool = False,
+) -> Robustness:
     """Say how strong an unseen reason would have to be to move a number to ``null``.
 
     ``plain`` is the uncorrected number. Columns are in the order of their bias towards it, as an
@@ -311,7 +323,7 @@ def robustness(moved: Moved, number: float, plain: float, null: float | None = N
     value = robustness_value(apart, 0.0, y, weights)
     rows.sort(key=lambda row: -abs(row.bias))
     table = Table([replace(row, bias=row.bias * scale) for row in rows])
-    return Robustness(number, b, value, table, columns, null is None, clear)
+    return Robustness(number, b, value, table, columns, null is None, clear, proportion=proportion)
 
 
 class Robust:
@@ -356,7 +368,8 @@ class Robust:
 def _robustness_of(answer: Any, null: float | None) -> Robustness:
     row = answer.headline
     moved = answer._asked_of("robustness").moved(row)
-    return robustness(moved, row.value, answer.same(row, "none").value, null)
+    plain = answer.same(row, "none").value
+    return robustness(moved, row.value, plain, null, proportion=row.proportion)
 
 
 def robust(answer: Any) -> Any:
@@ -367,4 +380,5 @@ def robust(answer: Any) -> Any:
     plain, moved = answer.same(row, "none").value, answer._source.moved(row)
     if moved is None or not (np.isfinite(plain) and np.isfinite(moved.values).all()):
         return answer
-    return replace(answer, _robustness=robustness(moved, row.value, plain))
+    made = robustness(moved, row.value, plain, proportion=row.proportion)
+    return replace(answer, _robustness=made)

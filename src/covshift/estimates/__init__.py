@@ -1,6 +1,8 @@
 """What is it in the population? Estimates from a biased sample, with honest errors."""
 
 from ..engine.explanation import Explanation, Region, Share
+from ..engine.label_shift import LabelShiftTest
+from ..engine.sensitivity import Benchmark, Robustness
 from ..engine.weights import Trimmed
 from .core import estimate
 from .quantiles import Median, Quantile
@@ -10,12 +12,14 @@ from .result import Change, Estimate, Estimates
 
 __all__ = [
     "CDF",
+    "Benchmark",
     "Change",
     "Coefficients",
     "Difference",
     "Estimate",
     "Estimates",
     "Explanation",
+    "LabelShiftTest",
     "Mean",
     "Median",
     "Proportion",
@@ -23,6 +27,7 @@ __all__ = [
     "Quantity",
     "Ratio",
     "Region",
+    "Robustness",
     "Share",
     "Total",
     "Trimmed",
