@@ -277,6 +277,7 @@ def main() -> None:
     parser.add_argument("--no-tables", action="store_true", help="simulated changes alone")
     parser.add_argument("--quick", action="store_true", help="two small runs, nothing kept")
     options = parser.parse_args()
+    options.jobs = 1 if options.quick else options.jobs
     with tempfile.TemporaryDirectory() as folder:
         kept = Kept(OUT / f"explain_{options.seed}.jsonl")
         sizes, runs = SIZES, options.runs

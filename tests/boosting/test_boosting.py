@@ -470,6 +470,7 @@ def test_the_order_of_the_rows_does_not_matter(correction):
     np.testing.assert_allclose(after, before, atol=1e-8)
 
 
+@pytest.mark.thorough
 @settings(max_examples=5, deadline=None)
 @given(seed=st.integers(0, 10**6))
 def test_monotone_changes_of_a_feature_do_not_matter(seed):

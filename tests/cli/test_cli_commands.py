@@ -268,6 +268,7 @@ def test_fit_can_take_what_compare_recommends(files):
     assert json.loads(result.out)["method"] == chosen["recommended"]
 
 
+@pytest.mark.thorough
 @pytest.mark.part(20)
 @pytest.mark.parametrize("target", ["target.csv", "margins.json"])
 def test_the_kernel_machine_chooses_its_correction_and_says_why(tmp_path, target):

@@ -185,6 +185,7 @@ def labelled(files):
     return known, chance
 
 
+@pytest.mark.thorough
 @pytest.mark.part(20)
 @pytest.mark.parametrize("probability", [False, True])
 def test_outcomes_of_target_rows_are_those_of_the_library(files, labelled, probability):
@@ -229,6 +230,7 @@ def test_outcomes_of_target_rows_that_cannot_be(files, labelled, options, said):
 # Quantities and groups
 
 
+@pytest.mark.thorough
 def test_groups_of_both_files_are_those_of_frames(files):
     result = call(files, "--by", "town", "--json")
     assert result.code == 0, result.err
@@ -321,7 +323,7 @@ def test_a_null_is_what_the_line_is_about(files, truth):
     assert result.code == 0, result.err
     said = truth.robustness(0.9).sentence
     assert said in " ".join(result.out.split())
-    assert said.startswith("To move the answer to 0.9, an unseen reason would have to be")
+    assert said.startswith("To move the answer to 90%, an unseen reason would have to be")
     refused = call(files, "--null", "nan")
     assert refused.code == 2
     assert "--null=nan must be a finite number" in refused.err

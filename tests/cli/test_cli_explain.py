@@ -43,6 +43,7 @@ def test_the_explanation_is_that_of_the_library(files):
     assert total == pytest.approx(expected.change.value, abs=1e-9)
 
 
+@pytest.mark.thorough
 def test_a_metric_of_a_model_is_explained(files):
     train, target = files
     done = call("--score", "p", "--metric", "accuracy", "--threshold", "0.5")

@@ -43,6 +43,7 @@ def test_estimate_has_the_number_of_the_library(files):
     assert data["label_shift"][0]["p_value"] == pytest.approx(own.label_shift[0].p_value, abs=1e-4)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("target", ["target.csv", "labelled.csv"])
 def test_evaluate_has_the_number_of_the_library(files, target):
     given = [files[0], files[0].parent / target, "--label", "y", "--score", "p", "--json"]

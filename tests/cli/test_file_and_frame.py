@@ -230,6 +230,7 @@ def answer_of(*names: str) -> float:
     return float(found.value)
 
 
+@pytest.mark.thorough
 @pytest.mark.part(40)
 @pytest.mark.parametrize("text", [False, True])
 @pytest.mark.parametrize("name", DECIDED)

@@ -61,6 +61,7 @@ def test_the_expected_coverage_is_that_of_the_classes_by_their_shares(fitted):
     assert found.standard_error > moved.standard_error(shares.problem.design)[0]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("method", ["split", "cv+"])
 def test_the_target_is_covered_better_than_without_weights(method):
     here = np.random.default_rng(7)

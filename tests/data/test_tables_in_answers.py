@@ -149,6 +149,7 @@ def test_answers_stay_where(change, of_the_table):
     assert_same(answers_of(changed(X_TABLE), changed(T_TABLE)), of_the_table)
 
 
+@pytest.mark.thorough
 def test_a_target_is_aligned_by_name(of_the_table):
     found = estimate(X_TABLE, Y, T_TABLE[list(T_TABLE.columns[::-1])])
     assert found.value == pytest.approx(of_the_table["estimate"].value)

@@ -201,6 +201,7 @@ def with_labels():
     return estimate(X, Y, T, y_target=known, outcome_model=FAST).explain()
 
 
+@pytest.mark.thorough
 def test_with_outcomes_there_are_three_parts(with_labels):
     why = with_labels
     assert [row.column for row in why.table] == [WITHIN, OUTCOMES, NEW]
@@ -357,6 +358,7 @@ def test_parts_that_cancel_are_still_told():
     )
 
 
+@pytest.mark.thorough
 def test_labels_of_one_class_leave_an_auc_to_the_columns(classified):
     model, here, there = classified
     labels = np.where(np.arange(len(there)) < 40, CLASSES[0], None)
@@ -367,6 +369,7 @@ def test_labels_of_one_class_leave_an_auc_to_the_columns(classified):
     assert why.change.value == pytest.approx(found.headline.value - why.plain)
 
 
+@pytest.mark.thorough
 def test_a_leaf_of_one_level_names_it_alone():
     rng = np.random.default_rng(0)
     here, there = (pd.DataFrame({"town": rng.choice(["a", "b", "c"], 200)}) for _ in range(2))
@@ -384,6 +387,7 @@ def test_constant_columns_explain_nothing():
     assert found.explain().sentence.startswith("y does not change")
 
 
+@pytest.mark.thorough
 def test_the_order_of_many_columns_does_not_matter():
     rng = np.random.default_rng(0)
     names = [f"x{k}" for k in range(10)]

@@ -79,6 +79,7 @@ def test_shares_are_those_of_naive_loops(K):
     assert {row.method for row in found.table} == {"label", "none"}
 
 
+@pytest.mark.thorough
 def test_uncalibrated_chances_do_not_spoil_them_as_they_spoil_the_likelihood():
     X, y, T, there = samples(2, 2000, 2000)
     q = Known().fit(X, y).predict_proba(T)
@@ -108,6 +109,7 @@ def test_errors_are_those_of_a_jackknife(K):
     assert found.standard_error == pytest.approx(np.sqrt(variance), rel=0.03)
 
 
+@pytest.mark.thorough
 def test_the_example_of_the_page_finds_the_true_share():
     rng = np.random.default_rng(0)
     X, y = draw(rng, 500, [0.5, 0.5])
@@ -157,6 +159,7 @@ def test_the_test_has_its_level_and_intervals_their_coverage(K):
     assert 0.91 < np.mean(covered) < 0.99
 
 
+@pytest.mark.thorough
 def test_rows_that_count_twice_are_rows_twice():
     X, y, T, _ = samples()
     w = np.random.default_rng(2).integers(1, 3, size=len(X))
@@ -169,6 +172,7 @@ def test_rows_that_count_twice_are_rows_twice():
     assert target.value == pytest.approx(twice.value, abs=1e-6)
 
 
+@pytest.mark.thorough
 def test_clusters_and_whole_populations_change_the_errors():
     X, y, T, _ = samples()
     options = {"shift": "label", "outcome_model": Known()}
@@ -182,6 +186,7 @@ def test_clusters_and_whole_populations_change_the_errors():
     assert whole.standard_error < 0.9 * found.standard_error
 
 
+@pytest.mark.thorough
 def test_text_totals_and_weights_agree_with_the_share():
     X, y, T, _ = samples()
     options = {"shift": "label", "outcome_model": Known()}

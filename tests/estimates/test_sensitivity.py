@@ -200,6 +200,7 @@ def test_bounds_are_not_wider_than_those_of_free_weights(ask):
             assert low < found.sensitivity_bounds[0] < found.sensitivity_bounds[1] < high
 
 
+@pytest.mark.thorough
 def test_the_bound_is_right_if_the_weights_or_the_model_are():
     """Zeros and ones in three cells, where the largest share in the target is known.
 

@@ -71,6 +71,7 @@ def test_metrics_are_those_of_rows_that_weigh_as_their_classes(found):
     assert found.curves[0].roc.auc == pytest.approx(by_hand["roc_auc"])
 
 
+@pytest.mark.thorough
 def test_errors_count_rows_and_shares(found):
     """A bootstrap of both samples, with the chances as they are, sees the same errors."""
     draws = []
@@ -118,6 +119,7 @@ def test_it_says_what_it_assumes_and_what_the_other_assumption_gives(found):
     assert "class shares (label shift) *" in str(found)
 
 
+@pytest.mark.thorough
 def test_three_classes_models_beside_one_another_and_batches():
     here = np.random.default_rng(1)
     X, y = draw(here, 250, [0.4, 0.3, 0.3])

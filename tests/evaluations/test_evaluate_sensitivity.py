@@ -144,6 +144,7 @@ def test_what_has_no_bound_is_left_out(ask):
         found.with_sensitivity(0.1)
 
 
+@pytest.mark.thorough
 def test_batches_have_their_own_bounds(ask):
     model = LogisticRegression().fit(X, FLAGS)
     month = np.where(np.arange(M) < 40, "May", "June")

@@ -379,6 +379,7 @@ def test_zstandard_is_unpacked_while_it_is_read(tmp_path):
 CELL = st.text(alphabet=st.sampled_from("ab1,;|\t\"'\n\r x"), max_size=6)
 
 
+@pytest.mark.thorough
 @settings(max_examples=100, deadline=None)
 @given(
     rows=st.lists(st.lists(CELL, min_size=3, max_size=3), min_size=1, max_size=8),

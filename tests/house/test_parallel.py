@@ -209,6 +209,7 @@ def expected():
     return parallel_tasks.answers()
 
 
+@pytest.mark.thorough
 @pytest.mark.part(3)
 @pytest.mark.parametrize("count", [1, 2, 8])
 def test_answers_are_equal_in_one_thread_and_in_several(monkeypatch, expected, count):

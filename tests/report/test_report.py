@@ -389,6 +389,7 @@ def numbers_of(text):
     return json.loads(text[text.index(">", start) + 1 : text.index("</script>", start)])
 
 
+@pytest.mark.thorough
 def test_the_page_holds_its_numbers_as_json(samples, one, two, estimates, evaluations, hostile):
     X, T, _ = samples
     text = report.build(two, estimates, evaluations)

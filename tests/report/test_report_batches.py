@@ -66,6 +66,7 @@ def page(months):
     return report.build_batches(answers, title="Months", names={"outcome": "score"})
 
 
+@pytest.mark.thorough
 def test_every_target_has_a_line_and_a_section(page, months):
     found, answer, judged = months[2:]
     parsed = Page(page)
