@@ -449,6 +449,7 @@ def test_the_first_guess_is_the_constant_of_the_smallest_v_loss(correction):
     assert loss[0] < min(loss[1:])
 
 
+@pytest.mark.thorough
 @pytest.mark.filterwarnings("ignore::covshift.exceptions.CoverageWarning")
 @pytest.mark.parametrize("correction", ["additive", "multiplicative", "blended"])
 def test_every_round_lowers_the_v_loss(correction):
@@ -460,6 +461,7 @@ def test_every_round_lowers_the_v_loss(correction):
     assert (np.diff(losses) < 0).all()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("correction", ["additive", "blended"])
 def test_the_order_of_the_rows_does_not_matter(correction):
     X, T, y, _ = sample(N=60)

@@ -34,6 +34,7 @@ WEIGHTED_BINS = pytest.mark.skipif(
 )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "weight", [None, pytest.param(WEIGHT, marks=WEIGHTED_BINS)], ids=["plain", "weighted"]
 )

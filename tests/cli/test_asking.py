@@ -183,7 +183,7 @@ def test_one_message_asks_all_and_its_command_is_not_asked_again(tmp_path, seed)
     assert {"u", "v v"} <= {*samples.names}
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(4)
 @pytest.mark.parametrize("seed", range(4))
 def test_the_command_of_the_message_succeeds_and_the_default_does_the_same(tmp_path, seed):
     names = drawn(100 + seed)

@@ -232,6 +232,7 @@ def test_a_model_fitted_with_imputation_predicts_with_it(files):
     assert len(lines(result.out)) == 2
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("learner", ["vsvm", "linear"])
 def test_numbers_are_predicted_in_their_unit(files, learner):
     table = rows(60)

@@ -106,6 +106,7 @@ def test_weights_and_threshold_are_those_of_the_definition():
     assert len(np.unique(expected)) > 3
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("odds", [1.0, 1.5, 3.0])
 def test_with_sensitivity_the_threshold_is_that_of_the_worst_weights(odds):
     model = ConformalRegressor(LEVEL, weighter=Known(0.8), prefit=True, sensitivity=odds)

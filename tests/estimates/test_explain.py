@@ -124,6 +124,7 @@ def test_what_was_not_adjusted_has_no_change_to_explain():
         estimate(X, Y, T, method="none", outcome_model=FAST).explain()
 
 
+@pytest.mark.part(5)
 @pytest.mark.parametrize(
     "asked",
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from fuzz.cases import fuzz, unless_refused
 from fuzz.samples import Samples, samples
 from hypothesis import assume, example
@@ -54,6 +55,7 @@ TWICE = [0.126, -0.132, 0.64, 0.105, -0.536, 0.362, 1.304, 0.947, -0.704, -1.265
 
 @fuzz(CASES, WEIGHTER, of_100_000=700, few=3)
 # Sums in another order moved the marks of a column, and with them the folds.
+@pytest.mark.thorough
 @example(Samples(np.repeat(TWICE, 2)[:, None], np.repeat(TWICE[:4], 2)[:, None], 0), "cdf")
 def test_plain_and_weighted_means_do_not_depend_on_the_order_of_rows(drawn, weighter):
     y, (rows, order) = outcome(drawn, "mean"), drawn.orders
@@ -67,6 +69,7 @@ def test_plain_and_weighted_means_do_not_depend_on_the_order_of_rows(drawn, weig
     assert abs(again.standard_error - found.standard_error) < 1e-5
 
 
+@pytest.mark.thorough
 @fuzz(
     CASES,
     st.sampled_from([1e-6, 1e6]),

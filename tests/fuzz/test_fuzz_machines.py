@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from fuzz.cases import fuzz, unless_refused
 from fuzz.samples import Samples, samples
 from hypothesis import assume
@@ -54,6 +55,7 @@ def test_probabilities_are_probabilities_and_agree_with_the_label(
         np.testing.assert_allclose(chosen, p.max(axis=1), atol=1e-9)
 
 
+@pytest.mark.thorough
 @fuzz(CASES, KIND, CORRECTION, KERNEL, of_100_000=3_000)
 def test_predictions_do_not_depend_on_the_order_of_rows(drawn, kind, correction, kernel):
     y, (rows, order) = outcomes(drawn, 0), drawn.orders

@@ -112,6 +112,7 @@ def test_the_evidence_grows_and_finds_the_feature_that_matters():
     assert relevance[2] > 10 * np.delete(relevance, 2).max()
 
 
+@pytest.mark.thorough
 def test_held_out_error_decides_whether_features_have_their_own_widths():
     draw = np.random.default_rng(4)
     X = draw.normal(size=(200, 10))

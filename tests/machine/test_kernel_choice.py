@@ -175,6 +175,7 @@ def test_a_width_needs_a_kernel_by_name_and_parts_must_exist():
         VSVR(kernel=["rbf", "rbf"]).fit(X, X[:, 0])
 
 
+@pytest.mark.part(4)
 @pytest.mark.parametrize("made", [VSVC, VSVR])
 @pytest.mark.parametrize("name", ["cv", "rbf", ["linear", "rbf"], lambda a, b: float(a @ b)])
 def test_a_name_is_a_kernel_of_default_options(made, name):

@@ -49,7 +49,7 @@ FIXED = {"kernel": Kernel("rbf", width="scale", coordinates="none")}
 PRIMAL: dict[str, Any] = {**FIXED, "solver": "primal", "random_state": 0}
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(4)
 @parametrize_with_checks([VSVC(**PRIMAL), VSVR(**PRIMAL)])
 def test_scikit_learns_own_checks(estimator, check):
     run_check(estimator, check)
