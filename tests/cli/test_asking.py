@@ -196,7 +196,7 @@ def test_the_command_of_the_message_succeeds_and_the_default_does_the_same(tmp_p
     assert decided.err.count("note: ") - again.err.count("note: ") == len(names)
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(4)
 @pytest.mark.parametrize("label", list(LABELS)[1:])
 def test_labels_are_asked_about_in_the_same_message(tmp_path, label):
     files = nasty(tmp_path, 3, ["region", "size"], label)

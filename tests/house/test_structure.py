@@ -122,6 +122,7 @@ def test_import_brings_in_neither_numpy_nor_scikit_learn():
     assert run_python(code) == "set()"
 
 
+@pytest.mark.thorough
 def test_using_the_package_changes_no_global_setting():
     code = """
 import locale, logging, warnings
@@ -173,6 +174,7 @@ def checks_of_rows(call):
     return count
 
 
+@pytest.mark.thorough
 def test_the_rows_of_both_samples_are_checked_once():
     rng = np.random.default_rng(0)
     X, T = rng.normal(size=(60, 2)), rng.normal(0.2, 1, size=(50, 2))

@@ -104,7 +104,7 @@ def not_ours(estimator):
     return dict.fromkeys(names, reason) if isinstance(estimator, Discriminative) else {}
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(4)
 @parametrize_with_checks(
     [*(clone(weighter) for weighter in ONE_OF_EACH), KDE(tau="cv")],
     expected_failed_checks=not_ours,
