@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import Any
 
 from ..exceptions import FewRowsWarning, InputError
@@ -24,13 +23,6 @@ _COLUMNS = """
 """
 _MODEL = """
 --metric NAME...  explain a metric of a model: %s (default: that of covshift evaluate)
---score COL  scores of the model, in both files
---prediction COL  predicted classes or numbers, in both files
---model FILE  or a model that covshift fit wrote
---trained-on COL  1 where the row trained the model: it does not judge
---threshold S:float  score from which the class is positive
---positive CLASS  of two classes (default: the second)
---task classification|regression  kind of outcome (default: inferred)
 """
 
 
@@ -50,7 +42,7 @@ def add(commands: Any) -> None:
     group = parser.add_argument_group("quantity")
     options.add_options(group, estimates._QUANTITY, what=quantities, **absent)
     group = parser.add_argument_group("or a model")
-    options.add_options(group, _MODEL % listed(METRICS), metric=_ABSENT)
+    options.add_options(group, _MODEL % listed(METRICS) + options.MODEL.lstrip(), metric=_ABSENT)
     group = parser.add_argument_group("method")
     options.add_answer(group, doubts=False)
     options.add_output(parser, what="table of the parts (CSV; TSV for .tsv)")
@@ -80,15 +72,7 @@ def run(args: argparse.Namespace) -> int:
     found = answer.explain(groups=joined)
     if args.output is not None:
         console.write_lines(found.table.data(), args.output)
-    if args.json:
-        data = found.to_dict()
-        data["notes"] = [*notes, *data["notes"]]
-        print(console.as_json(data))
-    elif args.output == "-":
-        print(found, file=sys.stderr)
-    else:
-        console.emit(str(found), None)
-    return options.exit_code(answer.verdict, args)
+    return options.show_answer(found, notes, args, answer.verdict)
 
 
 def _of_model(args: argparse.Namespace) -> tuple[Any, Any]:

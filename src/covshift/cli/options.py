@@ -73,6 +73,15 @@ _ANSWER = """
 --restrict overlap|  answer for the part of the target that the training rows cover
 --confidence P:float  default: 0.95
 """
+MODEL = """
+--score COL  scores of the model, in both files
+--prediction COL  predicted classes or numbers, in both files
+--model FILE  or a model that covshift fit wrote
+--trained-on COL  1 where the row trained the model: it does not judge
+--threshold S:float  score from which the class is positive
+--positive CLASS  of two classes (default: the second)
+--task classification|regression  kind of outcome (default: inferred)
+"""
 _DOUBTS = """
 --shift covariate|label  what is the same in both groups: the outcome given the columns (default),
   or the columns given the outcome, whose classes have other shares then
@@ -262,8 +271,10 @@ def _check_label_shift(args: argparse.Namespace) -> None:
         raise InputError(f"--shift label needs target rows, and {args.target} holds margins.")
 
 
-def show_answer(found: Any, notes: Sequence[Note], args: argparse.Namespace) -> int:
-    """Print estimates or evaluations, with the notes on the files; return the exit code."""
+def show_answer(
+    found: Any, notes: Sequence[Note], args: argparse.Namespace, verdict: str | None = None
+) -> int:
+    """Print an answer, with the notes on the files; return the exit code of its verdict."""
     if args.json:
         data = found.to_dict()
         data["notes"] = [*notes, *data["notes"]]
@@ -272,7 +283,7 @@ def show_answer(found: Any, notes: Sequence[Note], args: argparse.Namespace) -> 
         print(found, file=sys.stderr)
     else:
         console.emit(str(found), None)
-    return exit_code(found.verdict, args)
+    return exit_code(found.verdict if verdict is None else verdict, args)
 
 
 def check_output(args: argparse.Namespace, option: str = "output") -> None:

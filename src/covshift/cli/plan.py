@@ -27,13 +27,6 @@ _COLUMNS = """
 """
 _MODEL = """
 --metric NAME...  plan for a metric of a model: %s (repeatable; default: accuracy, of numbers RMSE)
---score COL  scores of the model, in both files
---prediction COL  predicted classes or numbers, in both files
---model FILE  or a model that covshift fit wrote
---trained-on COL  1 where the row trained the model: it does not judge
---threshold S:float  score from which the class is positive
---positive CLASS  of two classes (default: the second)
---task classification|regression  kind of outcome (default: inferred)
 """
 _PLAN = """
 --count N:int  rows to label (default: 100)
@@ -59,7 +52,7 @@ def add(commands: Any) -> None:
     group = parser.add_argument_group("quantity")
     options.add_options(group, estimates._QUANTITY, what=quantities, **absent)
     group = parser.add_argument_group("or a model")
-    options.add_options(group, _MODEL % listed(METRICS), metric=_ABSENT)
+    options.add_options(group, _MODEL % listed(METRICS) + options.MODEL.lstrip(), metric=_ABSENT)
     group = parser.add_argument_group("labels")
     options.add_options(group, _PLAN, confidence={"default": 0.95})
     options.add_seed(group)
