@@ -6,8 +6,6 @@ imported when first used, so that ``import covshift`` costs next to nothing.
 
 from __future__ import annotations
 
-from importlib import import_module
-
 TYPE_CHECKING = False  # that of typing, which would be most of the cost
 if TYPE_CHECKING:
     from typing import Any
@@ -182,6 +180,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    from importlib import import_module  # not before: Ctrl-C at the start should find us ready
+
     if name in (*_MODULES, *_EXTRAS):
         return import_module(f".{name}", __name__)
     if name in _HOME:

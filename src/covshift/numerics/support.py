@@ -313,17 +313,15 @@ def _significant(found: list[_Part], others: int, rows: RowCounts) -> tuple[Unco
 # One alarm for all: parts of the target that lie where a column has no training rows.
 #
 # Every weighter and every corrected estimator raises it at its door, from the extremes of the
-# training columns alone: O((N + M) n) time, no array besides. The test is that of
-# `covshift.numerics.support`; so that it says nothing of a shift that can be corrected, a
-# significant part must also be
+# training columns alone: O((N + M) n) time, no array besides. The test is that above; so that it
+# says nothing of a shift that can be corrected, a significant part must also be
 #
-# - a quarter of the target beyond the 10 / N that N training rows may miss by chance: the outermost
-#   of 50 rows leaves a tenth outside under a shift that weights correct; or
+# - a tenth of the target beyond the 10 / N that N training rows may miss by chance, from which
+#   answers are refused too; or
 # - a tenth of the target that lies beyond the training values by more than their whole range, which
 #   few rows tell as well.
 
 
-_APART = 0.25
 _NAMED = 5  # parts that a message names
 
 
@@ -342,7 +340,7 @@ def beyond(low: Any, high: Any, T: Any, share: Any, size: float, N: float) -> tu
     return tuple(
         part
         for part in beyond_extremes(low, high, N, T, share, size)
-        if part.excess >= _APART
+        if part.excess >= NO_OVERLAP
         or _far(T[:, part.column], share, float(low[part.column]), float(high[part.column]))
     )
 
