@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.model_selection import KFold, StratifiedKFold
-from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from ..data.labels import outcomes_for
@@ -27,7 +26,7 @@ from ..encoding.feature import with_groups
 from ..encoding.samples import encode_samples
 from ..exceptions import InputError, UnseenLevelWarning
 from ..machine.reweighted import fit_for_target
-from ..numerics.array import Real
+from ..numerics.array import Real, take_rows
 from ..numerics.parallel import one_thread
 from ..numerics.quiet import quiet
 from ..numerics.statistics import paired_gains, weighted_risk
@@ -221,13 +220,13 @@ def compare_estimators(
     design = None if rows.equal else rows.w
     if not rows.kept.all():
         kept = np.flatnonzero(rows.kept)
-        X, y = _safe_indexing(X, kept), _safe_indexing(y, kept)
+        X, y = take_rows(X, kept), take_rows(y, kept)
         design = None if design is None else design[kept]
     if target is not None and target_weight is not None:
         refuse_no_rows(target, "X_target")
         there = target_weights(_num_samples(target), target_weight)
         kept = np.flatnonzero(there.kept)
-        X_target = (_safe_indexing(target, kept),)
+        X_target = (take_rows(target, kept),)
         target_weight = None if there.equal else there.w[kept]
     Z, T, encoder = (X, X_target, None) if margins else encode_samples(X, X_target)
     scorer = ImportanceWeightedScorer(weighter, loss=loss).fit(
@@ -315,7 +314,7 @@ def _fits(
     if sample_weight is not None:
         own = row_weights(_num_samples(X), sample_weight).w
     for train, test in splitter.split(X, y):
-        rows, outcomes = _safe_indexing(X, train), _safe_indexing(y, train)
+        rows, outcomes = take_rows(X, train), take_rows(y, train)
         inside = None if own is None else own[train]
         yield fit_for_target(clone(estimator), rows, outcomes, target, target_weight, inside), test
 
@@ -324,7 +323,7 @@ def _held_out_losses(fits: Iterator[tuple[Any, Any]], X: Any, y: Any, loss: Loss
     losses = np.full(len(y), np.nan)
     with quiet(UnseenLevelWarning):  # of levels that one fold alone has
         for model, test in fits:
-            losses[test] = loss(model, _safe_indexing(X, test), _safe_indexing(y, test))
+            losses[test] = loss(model, take_rows(X, test), take_rows(y, test))
     if np.isnan(losses).any():
         raise InputError("cv leaves rows out: every row must be held out once.")
     return losses

@@ -23,13 +23,12 @@ from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.model_selection import KFold
 from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing
 
 from ..data.fields import ESTIMATOR, FINITE, Kind, OrNone
 from ..encoding import TableEncoder
 from ..exceptions import InputError, UnseenLevelWarning
 from ..machine.reweighted import fit_for_target
-from ..numerics.array import Flags, Real, Rows
+from ..numerics.array import Flags, Real, Rows, take_rows
 from ..numerics.parallel import one_thread
 from ..numerics.quiet import quiet
 from .data import LabelledRows
@@ -125,8 +124,8 @@ class NormalizedBand(AbsoluteBand):
         folds = KFold(min(_FOLDS, len(y)), shuffle=True, random_state=0)
         for kept, held in folds.split(y):
             w = None if weight is None else weight[kept]
-            part = options.fit(asked.estimator, _safe_indexing(X, kept), y[kept], w)
-            residual[held] = np.abs(y[held] - _numbers(part, _safe_indexing(X, held)))
+            part = options.fit(asked.estimator, take_rows(X, kept), y[kept], w)
+            residual[held] = np.abs(y[held] - _numbers(part, take_rows(X, held)))
         return cls.with_spread(options.fit(asked.estimator, X, y, weight), asked, X, residual)
 
     @classmethod

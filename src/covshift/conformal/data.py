@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
-from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples
 
 from ..data import validation
@@ -19,7 +19,7 @@ from ..data.row_weights import row_weights, target_weights
 from ..data.values import is_gap, numbers_of_rows, plain_values
 from ..engine.labels import Labels
 from ..exceptions import InputError, InputTypeError
-from ..numerics.array import Real, Rows
+from ..numerics.array import Real, Rows, take_rows
 
 _DRAWS = 100  # until every model has two classes to learn from
 
@@ -48,7 +48,7 @@ class LabelledRows:
         """Keep some of the rows, with the whole target."""
         return replace(
             self,
-            X=_safe_indexing(self.X, some),
+            X=take_rows(self.X, some),
             y=self.y[some],
             design=None if self.design is None else self.design[some],
             groups=None if self.groups is None else self.groups[some],
@@ -63,7 +63,7 @@ class LabelledRows:
             return found
         some = np.flatnonzero(self.target_groups == group)
         weight = None if self.target_weight is None else self.target_weight[some]
-        return replace(found, target=_safe_indexing(self.target, some), target_weight=weight)
+        return replace(found, target=take_rows(self.target, some), target_weight=weight)
 
 
 def labelled_rows(
@@ -95,7 +95,7 @@ def labelled_rows(
     elif target is not None and target_weight is not None:
         given = target_weights(_num_samples(target), target_weight)
         of_target = None if given.uniform else given.w
-    X, y = (X, y) if len(rows) == N else (_safe_indexing(X, rows), y[rows])
+    X, y = (X, y) if len(rows) == N else (take_rows(X, rows), y[rows])
     groups = None if by is None else groups_of(X, by, "X")
     in_target = None
     if by is not None and target is not None and not validation.is_margins(target):
@@ -144,7 +144,7 @@ def labelled_target(
     design = None if np.ptp(u) == 0 else u / u.mean()
     groups = None if rows.target_groups is None else rows.target_groups[some]
     X = validation.in_order_of(rows.target, validation.column_names(rows.X))
-    return LabelledRows(_safe_indexing(X, some), y, design, None, None, groups)
+    return LabelledRows(take_rows(X, some), y, design, None, None, groups)
 
 
 def _of_classes(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[Any]:

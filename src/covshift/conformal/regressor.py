@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
-from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from ..data.fields import Each, Kind, Part
@@ -15,7 +14,7 @@ from ..data.labels import one_outcome
 from ..data.parameters import Rule, Rules, flag, number, one_of, whole
 from ..engine.weights import DEFAULT
 from ..exceptions import InputError
-from ..numerics.array import Real
+from ..numerics.array import Real, take_rows
 from .bands import (
     BANDS,
     SCORES,
@@ -218,7 +217,7 @@ class ConformalRegressor(RegressorMixin, Conformal):  # type: ignore[misc]
         for part, new, group in self._parts(X):
             if not len(part):
                 continue
-            some = X if len(new) == m else _safe_indexing(X, new)
+            some = X if len(new) == m else take_rows(X, new)
             own = self._own_weights(weights[new], part)
             if self.prefit or self.method == "split":
                 distribution = self._distribution(coverage, part, group)
@@ -234,7 +233,7 @@ class ConformalRegressor(RegressorMixin, Conformal):  # type: ignore[misc]
         step = max(1, _CELLS // len(self.scores_))
         for start in range(0, len(own), step):
             some = np.arange(start, min(start + step, len(own)))
-            rows = _safe_indexing(X, some)
+            rows = take_rows(X, some)
             bands = self._left_out_bands(rows)
             given = self._fold[part], self.scores_[part], self.weights_[part]
             ends.append(plus_interval(bands, *given, own[some], coverage))

@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import _safe_indexing
 
 from ..data.row_weights import RowWeights
 from ..encoding import groups_of
@@ -28,7 +27,7 @@ from ..exceptions import InputError
 from ..margins import Margins
 from ..margins.reading import VALUE, cdf_features, cell_columns, reading_of, refuse_outside
 from ..margins.target_rows import side_by_side
-from ..numerics.array import Array, Real, Rows
+from ..numerics.array import Array, Real, Rows, take_rows
 from ..operators import Sums, TargetSums, VOperator
 from ..operators.target_sums import Squares, weighted_gram
 from ..weights import as_weighter
@@ -70,7 +69,7 @@ class AtCuts:
         """Keep some of the training rows."""
         if len(some) == len(self.Z) and (some == np.arange(len(some))).all():
             return self
-        return replace(self, X=_safe_indexing(self.X, some), Z=self.Z[some])
+        return replace(self, X=take_rows(self.X, some), Z=self.Z[some])
 
     def varying(self) -> AtCuts:
         """Leave out features in which all training rows and all of the target are in one cell."""

@@ -17,11 +17,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from ..exceptions import InputError, InputTypeError
-from ..numerics.array import Flags, Real, Rows
+from ..numerics.array import Flags, Real, Rows, take_rows
 from ..numerics.resampling import Plan
 from .parameters import number, one_of
 from .values import numbers_of_rows
@@ -314,7 +313,7 @@ def _length(values: Any, name: str) -> int:
 
 
 def _taken(values: Any, rows: Rows) -> Any:
-    found = _safe_indexing(values, rows)
+    found = take_rows(values, rows)
     return found.reset_index(drop=True) if hasattr(found, "reset_index") else found
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, overload
 
 import numpy as np
-from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from ..data import Samples
@@ -18,7 +17,7 @@ from ..data.validation import Target, is_margins, refuse_target_weights, unwrap_
 from ..exceptions import InputError, NoOverlapError
 from ..margins import Margins
 from ..margins.sample import KnownRows
-from ..numerics.array import Real, Rows
+from ..numerics.array import Real, Rows, take_rows
 from ..numerics.distances import feature_differences
 from ..numerics.parallel import one_blas_thread
 from ..numerics.quiet import quiet
@@ -163,7 +162,7 @@ def diagnose(
         refuse_target_weights(target_weight=target_weight, groups=groups)
         rows = row_weights(_num_samples(X), sample_weight)
         kept = np.flatnonzero(rows.kept)
-        known = KnownRows.of(target, _safe_indexing(X, kept), "diagnose")
+        known = KnownRows.of(target, take_rows(X, kept), "diagnose")
         of_margins = diagnose_margins(known, weight=rows.w[kept], methods=methods)
         if weights is None:
             return of_margins
@@ -403,5 +402,5 @@ def restrict(X: Any, X_target: Any, *, random_state: int = 0, **given: Any) -> R
     rows = np.flatnonzero(~flags.uncovered)
     if not len(rows):
         raise NoOverlapError(f"No target row is covered by the training rows. {flags}")
-    kept = target if not flags.count else _safe_indexing(target, rows)
+    kept = target if not flags.count else take_rows(target, rows)
     return Restricted(kept, rows, flags)

@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from ..data.parameters import whole
@@ -19,6 +18,7 @@ from ..files.arrow import ArrowFiles
 from ..machine.base import KernelMachine
 from ..machine.blocks import Block, BlockFit
 from ..machine.primal import combine
+from ..numerics.array import is_array, take_rows
 from .target import FixedTarget, read_target, tree_reduce
 
 Result = TypeVar("Result")
@@ -178,9 +178,11 @@ def from_arrays(
 
 def _cut(X: Any, rows: slice) -> Any:
     """Take some rows; a data frame keeps its names, an array its mask."""
-    if column_names(X) is not None:
-        return _safe_indexing(X, np.arange(rows.start, rows.stop))
-    return X[rows] if isinstance(X, np.ndarray) else np.asarray(X[rows])
+    if isinstance(X, np.ndarray):
+        return X[rows]
+    if column_names(X) is not None or is_array(X):
+        return take_rows(X, np.arange(rows.start, rows.stop))
+    return np.asarray(X[rows])
 
 
 def from_parquet(

@@ -37,13 +37,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
-from sklearn.utils import _safe_indexing
 
 from ..data import Samples
 from ..data.groups import Groups
 from ..data.row_weights import kish
 from ..exceptions import InputError, WeightWarning
-from ..numerics.array import Flags, Real, Rows
+from ..numerics.array import Flags, Real, Rows, take_rows
 from ..numerics.crossfit import CrossFit, Features, deal, stacked
 from ..numerics.influence import Design, Influence
 from ..numerics.quiet import quiet
@@ -328,7 +327,7 @@ def combined(labelled: Known, corrected: Known, rows: Rows) -> tuple[Number, flo
 
 def _inputs(given: Features, rows: Rows) -> Features:
     """What a model of the user's sees."""
-    return Features(stacked(_safe_indexing(given.target, rows), given.train, _NAMED), given.target)
+    return Features(stacked(take_rows(given.target, rows), given.train, _NAMED), given.target)
 
 
 def _with_labelled(groups: Groups, rows: Rows) -> Groups:

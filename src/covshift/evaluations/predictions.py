@@ -11,7 +11,6 @@ import numpy as np
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GroupKFold, cross_val_predict
-from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from ..data import Samples
@@ -20,7 +19,7 @@ from ..data.parameters import number, one_of
 from ..data.validation import unwrap_target
 from ..data.values import numbers_of_rows
 from ..exceptions import InputError, InputTypeError
-from ..numerics.array import Flags, Real, Rows, is_array, to_numpy
+from ..numerics.array import Flags, Real, Rows, is_array, take_rows, to_numpy
 from .methods import Scored
 from .metrics import Needs
 
@@ -360,7 +359,7 @@ def answers(
     folds = GroupKFold(cv) if groups is not None and isinstance(cv, int) else cv
     try:
         held = cross_val_predict(
-            clone(model), _safe_indexing(X, rows), y[rows], cv=folds, groups=groups, method=method
+            clone(model), take_rows(X, rows), y[rows], cv=folds, groups=groups, method=method
         )
     except Exception as error:
         raise InputError(

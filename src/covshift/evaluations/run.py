@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils import _safe_indexing
 
 from ..data import Samples
 from ..data.columns import Outcome
@@ -39,7 +38,7 @@ from ..engine.weights import Weights, weigh
 from ..estimates.quantiles import Median
 from ..estimates.quantities import every_group
 from ..exceptions import InputError
-from ..numerics.array import Flags, Real, Rows
+from ..numerics.array import Flags, Real, Rows, take_rows
 from ..numerics.crossfit import Features
 from ..numerics.influence import Influence
 from ..show.notes import Note
@@ -171,8 +170,8 @@ class Run:
     ) -> ScoredProblem:
         settings = self.settings
         features = Features(
-            _safe_indexing(self.given.train, used),
-            _safe_indexing(self.given.target, self.covered.sample.inputs.target),
+            take_rows(self.given.train, used),
+            take_rows(self.given.target, self.covered.sample.inputs.target),
         )
         problem = ScoredProblem(
             replace(sample, inputs=features),
@@ -203,7 +202,7 @@ class Run:
         scaler = StandardScaler().fit(sample.X, sample_weight=sample.d)
         return Learned(
             scaler.transform(whole.X[rows]),
-            _safe_indexing(self.given.train, rows),
+            take_rows(self.given.train, rows),
             codes(outcome.y[rows], scored.classes),
             whole.d[rows],
         )

@@ -75,10 +75,15 @@ def searchsorted(thresholds: Array, x: Array, side: str = "left") -> Array:
     return namespace(x).searchsorted(thresholds, x, side=side)
 
 
-def take_rows(array: Array, rows: np.ndarray[Any, Any]) -> Array:
-    """Return the given rows, numbered by a NumPy integer array."""
-    xp = namespace(array)
-    return xp.take(array, xp.asarray(rows, device=device(array)), axis=0)
+def take_rows(rows: Any, some: Any) -> Any:
+    """Keep some rows, by number or by flags, of an array of any library, a frame or a list."""
+    if not is_array(rows):
+        from sklearn.utils import _safe_indexing
+
+        return _safe_indexing(rows, some)
+    some = np.asarray(some)
+    xp, numbers = namespace(rows), np.flatnonzero(some) if some.dtype == bool else some
+    return xp.take(rows, xp.asarray(numbers, device=device(rows)), axis=0)
 
 
 # Names of the arrays that signatures speak of.

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils import _safe_indexing, check_consistent_length
+from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from ..data.features import column_shares, feature_groups, members
@@ -33,7 +33,7 @@ from ..encoding.samples import encode_samples
 from ..exceptions import FewRowsWarning, InputError, NoOverlapError, WeightWarning
 from ..margins import Margins
 from ..margins.reading import Reading
-from ..numerics.array import Real, Rows, is_numpy, to_numpy
+from ..numerics.array import Real, Rows, is_numpy, take_rows, to_numpy
 from ..numerics.parallel import one_blas_thread
 from ..numerics.support import Uncovered, parts_apart, uncovered, warn_of_apart
 from ..operators import Coordinates
@@ -297,7 +297,7 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
         self.encoder_ = None
         design = design_of(sample_weight, _num_samples(X))
         self._refuse_if_ignored(design)
-        reading = self._read(margins, X if design.kept.all() else _safe_indexing(X, design.kept))
+        reading = self._read(margins, X if design.kept.all() else take_rows(X, design.kept))
         points = reading.encode(X)
         self._reading, self._own = reading, design.share
         try:
@@ -305,7 +305,7 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
         finally:
             del self._own
         self._keep(points, design, raw)
-        some = X if design.kept.all() else _safe_indexing(X, design.kept)
+        some = X if design.kept.all() else take_rows(X, design.kept)
         self._tell_cost(design, lambda w: largest_gap(margins, some, w))
         return self
 
@@ -494,7 +494,7 @@ def _labels_of(y: Any, design: Design) -> Any:
     if y is None or design.kept.all():
         return y
     check_consistent_length(design.kept, y)
-    return _safe_indexing(y, np.flatnonzero(design.kept))
+    return take_rows(y, np.flatnonzero(design.kept))
 
 
 # Base of the weighters that know the logarithm of the density ratio.
