@@ -19,6 +19,7 @@ import sys
 import tarfile
 import tempfile
 import zipfile
+from hashlib import sha256
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -59,7 +60,7 @@ def main() -> int:
 
 
 def packages(pythons: dict[str, Path], folder: Path) -> None:
-    """Build both packages, look into them, and use each in an empty environment."""
+    """Build both packages twice, look into them, and use each in an empty environment."""
     first = next(iter(pythons.values()))
     builder = Environment(first, folder / "builder")
     builder.pip("install", "build")
@@ -67,6 +68,13 @@ def packages(pythons: dict[str, Path], folder: Path) -> None:
     run(builder.python, "-m", "build", "--outdir", dist, ROOT, stdout=subprocess.DEVNULL)
     (wheel,), (sdist,) = dist.glob("*.whl"), dist.glob("*.tar.gz")
     look_into(wheel, sdist)
+    again = folder / "again"
+    run(builder.python, "-m", "build", "--outdir", again, ROOT, stdout=subprocess.DEVNULL)
+    for path in (sdist, wheel):
+        digest, other = (sha256((at / path.name).read_bytes()).hexdigest() for at in (dist, again))
+        if digest != other:
+            raise SystemExit(f"Two builds of {path.name} differ: {digest} and {other}.")
+        say(f"Built twice, the same bytes: {digest}  {path.name}")
     for version, python in pythons.items():
         say(f"Python {version}: the wheel without extras, in an empty environment")
         environment = Environment(python, folder / f"core-{version}")

@@ -209,3 +209,13 @@ def test_every_make_command_that_the_pages_name_exists():
         named = re.findall(r"(?:\$ |`)make((?: [a-z-]+)+)", text(page))
         assert named, page
         assert {target for line in named for target in line.split()} <= targets, page
+
+
+def test_no_dependency_is_capped():
+    """A cap keeps users from what repairs a library; one broken version may be left out."""
+    lists = PYPROJECT["project"]["optional-dependencies"].values()
+    wanted = [line for lines in (PYPROJECT["project"]["dependencies"], *lists) for line in lines]
+    for line in wanted:
+        assert {part.operator for part in Requirement(line).specifier} <= {">=", "!="}, line
+    assert PYPROJECT["project"]["requires-python"].startswith(">=")
+    assert "<" not in PYPROJECT["project"]["requires-python"]
