@@ -416,3 +416,63 @@ def test_rows_of_a_dict_are_refused_in_words():
             EntropyBalancing().fit(rows, margins)
         with pytest.raises(InputTypeError, match="holds no values of rows"):
             estimate(rows, [1.0, 2.0, 3.0], margins)
+
+
+# Names and levels that are easily lost
+
+
+def test_names_keep_their_blanks_in_a_json_file(tmp_path):
+    """Else the margin loses its column, and brackets the side on which they are closed."""
+    rows = pd.DataFrame({" a ": [1.0, 1.0, 2.0, 2.0], "b\n": ["x ", "x", " y", "y"]})
+    margins = Margins.from_rows(rows, min_count=2)
+    margins.to_json(tmp_path / "m.json")
+    again = Margins.from_json(tmp_path / "m.json")
+    assert again == margins
+    assert again.columns == [" a ", "b\n"]
+    assert again.single[" a "].cells.right
+    assert again.single["b\n"].cells.levels == ("x", "y")
+    with pytest.raises(InputError, match="blanks at the ends of its name, which a CSV file does"):
+        margins.to_csv(tmp_path / "m.csv")
+
+
+def test_a_level_without_a_name_is_not_lost_in_a_csv_file(tmp_path):
+    margins = Margins.from_rows(pd.DataFrame({"a": ["", "", "x", "x"]}), min_count=2)
+    margins.to_json(tmp_path / "m.json")
+    assert Margins.from_json(tmp_path / "m.json") == margins
+    with pytest.raises(InputError, match="a category without a name, which a CSV file does"):
+        margins.to_csv(tmp_path / "m.csv")
+
+
+def test_levels_of_rows_are_those_of_a_sample():
+    """Blanks, True and 1.0 are spelled in one way, so that a sample meets margins of itself."""
+    cells = pd.Series([" a", "a", True, "True", 1.0, 1, "1", 2.5], dtype=object)
+    rows = pd.DataFrame({"a": cells, "b": range(8)})
+    margins = Margins.from_rows(rows[["a"]], min_count=1)
+    assert margins.single["a"].cells.levels == ("1", "2.5", "True", "a")
+    assert max(abs(found.gap) for found in margins.balance(rows)) < 1e-12
+
+
+def test_labels_that_python_takes_for_equal_are_columns_of_their_own():
+    """And [True] is a name, not a mask of rows."""
+    rows = pd.DataFrame(np.arange(12.0).reshape(4, 3))
+    for labels in ([1, "x", 1.0], [True, "x", "y"]):
+        named = rows.set_axis(pd.Index(labels, dtype=object), axis=1)
+        margins = Margins.from_rows(named, min_count=1)
+        ends = [margins.single[str(label)].cells.upper.tolist() for label in labels]
+        assert ends == rows.T.to_numpy().tolist()
+        assert max(abs(found.gap) for found in margins.balance(named)) < 1e-12
+
+
+def test_repeated_names_and_ragged_rows_are_refused():
+    rows = pd.DataFrame(np.ones((4, 2)), columns=["a", "a"])
+    with pytest.raises(InputError, match="T has several columns named 'a'"):
+        Margins.from_rows(rows)
+    margins = Margins({0: {"mean": 1.0}})
+    with pytest.raises(InputError, match="cells of different lengths"):
+        estimate([[1, (1, 2)], [2, "a"], [3, None]], [0, 1, 0], margins)
+
+
+def test_a_number_of_400_digits_is_refused_as_a_share_and_kept_as_a_level():
+    with pytest.raises(InputError, match="where a number is expected"):
+        Margins({"a": {"x": 10**400, "y": 1}})
+    assert Margins({"a": {10**400: 0.5, 1: 0.5}}).single["a"].cells.levels[1] == "1"

@@ -16,7 +16,7 @@ from ..encoding.cells import is_table
 from ..exceptions import InputError, InputTypeError
 from ..numerics.array import Flags, Rows, is_array, to_numpy
 from ..show.words import meant
-from .features import column_label, select
+from .features import column_of, select
 from .validation import column_names
 from .values import is_gap
 
@@ -65,7 +65,7 @@ def check_outcomes(
         one = series if isinstance(series, str) and series else title
         names = [one] if len(columns) == 1 else [f"{title}{k}" for k in range(len(columns))]
     else:
-        columns = [_plain_column(y[column_label(y, name)]) for name in names]
+        columns = [_plain_column(column_of(y, name)) for name in names]
     if not columns:
         raise InputError(f"{title} has no columns. Pass one number or label per training row.")
     found = []
@@ -287,7 +287,7 @@ class NamedColumns:
         """Return the groups of both samples; where X alone has the column, it is no feature."""
         if name in (column_names(self.target) or ()):
             self._check(self.X, name, "by", "X", " " + PAIR)
-            return self.X[column_label(self.X, name)], self.target[column_label(self.target, name)]
+            return column_of(self.X, name), column_of(self.target, name)
         return self._take(self.X, name, "by", "X", " " + PAIR), None
 
     @property
@@ -312,7 +312,7 @@ class NamedColumns:
     def _take(self, frame: Any, name: str, argument: str, title: str, more: str = "") -> Any:
         self._check(frame, name, argument, title, more)
         self._roles.setdefault(name, argument)
-        return frame[column_label(frame, name)]
+        return column_of(frame, name)
 
     def _check(self, frame: Any, name: str, argument: str, title: str, more: str = "") -> None:
         names = column_names(frame) or []

@@ -192,7 +192,7 @@ def _added(keys: Keys, X: Real) -> Keys:
 
 def cells_of(X: Any, name: str, title: str, *, as_text: bool = True) -> list[Any]:
     """Return the cells of a frame's column, as text unless told otherwise; none may be missing."""
-    column = X[column_label(X, name)]
+    column = column_of(X, name)
     cells = column.to_pylist() if hasattr(column, "to_pylist") else list(column)
     missing = sum(map(is_gap, cells))
     if missing:
@@ -203,17 +203,29 @@ def cells_of(X: Any, name: str, title: str, *, as_text: bool = True) -> list[Any
     return [str(cell) for cell in cells] if as_text else cells
 
 
-def column_label(X: Any, name: str) -> Any:
-    """Return the label under which a frame has the column of this name."""
-    labels = getattr(X, "column_names", None)
-    labels = X.columns if labels is None else labels
-    return next(label for label in labels if str(label) == name)
+def column_of(X: Any, name: str) -> Any:
+    """Return the column of this name of a frame."""
+    place = _places(X)[name]
+    return X.iloc[:, place] if hasattr(X, "iloc") else X[name]
 
 
 def select(X: Any, names: list[str]) -> Any:
-    """Keep some columns of a frame."""
-    labels = [column_label(X, name) for name in names]
-    return X.select(labels) if hasattr(X, "select") else X[labels]
+    """Keep some columns of a frame.
+
+    Those of pandas by their place: in its labels 1, 1.0 and True are the same, and [True] is a mask
+    of rows.
+    """
+    places = _places(X)
+    if hasattr(X, "iloc"):
+        return X.iloc[:, [places[name] for name in names]]
+    return X.select(names) if hasattr(X, "select") else X[names]
+
+
+def _places(X: Any) -> dict[str, int]:
+    """Return the place of each column; of columns of one name, that of the first."""
+    labels = getattr(X, "column_names", None)
+    labels = list(X.columns if labels is None else labels)
+    return {str(label): k for k, label in reversed(list(enumerate(labels)))}
 
 
 def without_others(X: Any, names: Sequence[str]) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..data import Samples
 from ..data.columns import Outcome, check_outcomes
-from ..data.features import column_label, select
+from ..data.features import column_of, select
 from ..data.parameters import number, one_of, whole
 from ..data.validation import Target, column_names, is_margins, unwrap_target
 from ..engine.label_shift import SHIFTS, refuse_with_label_shift
@@ -440,7 +440,7 @@ def labels_of_batches(batch: Any, X: Any, X_target: Any) -> tuple[Any, Any]:
             f"batch={batch!r} names a column, but X_target has none of this name. Pass one "
             "label per target row."
         )
-    labels = target[column_label(target, batch)]
+    labels = column_of(target, batch)
     if batch in (column_names(X) or []):  # a feature as well
         return labels, X_target
     return labels, select(target, [name for name in names if name != batch])

@@ -20,6 +20,7 @@ from .cells import (
     Moments,
     checked_shares,
     level_of,
+    name_of,
 )
 
 _ROUNDED = 0.01  # that a table and a margin may differ by
@@ -48,10 +49,9 @@ def built(
             raise InputError(f"The margin of {key!r} is {content!r}. {_FORMS}")
         if isinstance(key, tuple):
             tables.append(_table(key, content, notes, right))
-        elif level_of(key) in single:
-            raise InputError(f"The column {level_of(key)!r} has two margins. Keep one of them.")
+        elif (name := name_of(key)) in single:
+            raise InputError(f"The column {name!r} has two margins. Keep one of them.")
         else:
-            name = level_of(key)
             single[name] = _margin(repr(name), content, notes, name in right)
     return single, tuple(_agreeing(table, single, notes) for table in tables)
 
@@ -106,12 +106,12 @@ def _cells(keys: list[Any], title: str, notes: list[Note], right: bool) -> tuple
 def _table(
     key: tuple[Any, ...], content: Mapping[Any, Any], notes: list[Note], right: Any
 ) -> CrossTable:
-    if len(key) != 2 or level_of(key[0]) == level_of(key[1]):
+    if len(key) != 2 or name_of(key[0]) == name_of(key[1]):
         raise InputError(
             f"The key {key!r} is no pair of two columns. A table is written as "
             "('sex', 'age'): {('f', (18, 30)): 0.1, ...}."
         )
-    names = (level_of(key[0]), level_of(key[1]))
+    names = (name_of(key[0]), name_of(key[1]))
     title = f"the table {' x '.join(names)}"
     if not all(isinstance(cell, tuple) and len(cell) == 2 for cell in content):
         raise InputError(f"In {title} every cell is a pair, such as ('f', (18, 30)).")
@@ -190,7 +190,7 @@ def number_of(value: Any, title: str) -> float:
     """Return a finite number; anything else is an error that names ``title``."""
     try:
         found = float(value)
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError):
         raise InputError(f"{title} has {value!r} where a number is expected.") from None
     if isinstance(value, bool) or not np.isfinite(found):
         raise InputError(f"{title} has {value!r} where a finite number is expected.")

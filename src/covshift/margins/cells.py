@@ -119,13 +119,19 @@ class Categories:
 Cells = Brackets | Categories
 
 
-def level_of(value: Any) -> str:
-    """Return a level as text: 1, 1.0 and "1" are the same."""
+def name_of(value: Any) -> str:
+    """Return the name of a column as text: 1, 1.0 and "1" are the same; blanks are part of it."""
     if isinstance(value, bool | np.bool_):
         return str(bool(value))
-    if isinstance(value, int | float | np.number) and float(value).is_integer():
+    whole = isinstance(value, int | np.integer)
+    if whole or (isinstance(value, float | np.floating) and float(value).is_integer()):
         return str(int(value))
-    return str(value).strip()
+    return str(value)
+
+
+def level_of(value: Any) -> str:
+    """Return a level as text: as a name, without blanks at its ends."""
+    return name_of(value).strip()
 
 
 # What may be known of a population: shares of cells, a mean with its spread, a table of two.

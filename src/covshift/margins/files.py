@@ -87,6 +87,7 @@ def read_csv(path: Any) -> tuple[dict[Any, Any], frozenset[str], frozenset[str]]
 def csv_text(margins: Any) -> str:
     """Return the text of a file; only the columns that are needed."""
     lines: list[dict[str, Any]] = []
+    _refuse_blanks(margins)
     for name, part in margins.single.items():
         lines += _lines(name, part)
     for table in margins.tables:
@@ -102,6 +103,20 @@ def csv_text(margins: Any) -> str:
     kept = {*_PLAIN, *used}
     writer.writerows({k: inert(v) for k, v in line.items() if k in kept} for line in lines)
     return out.getvalue()
+
+
+def _refuse_blanks(margins: Any) -> None:
+    """Refuse what a table in text does not keep: `read_csv` drops blanks around a cell."""
+    for name in margins.columns:
+        cells = [margins.single[name].cells] if isinstance(margins.single.get(name), Margin) else []
+        cells += [t.cells[t.columns.index(name)] for t in margins.tables if name in t.columns]
+        empty = any(not level for part in cells for level in getattr(part, "levels", ()))
+        if empty or name != name.strip() or not name:
+            what = "a category without a name" if empty else "blanks at the ends of its name"
+            raise InputError(
+                f"The column {name!r} has {what}, which a CSV file does not keep. Rename it, or "
+                "write a JSON file."
+            )
 
 
 def _lines(name: str, part: Margin | Moments) -> list[dict[str, Any]]:

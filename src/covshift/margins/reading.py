@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..data.features import cells_of, column_label
+from ..data.features import cells_of, select
 from ..data.fields import PLAIN, Kind, OrNone, Part, Reals, Wholes
 from ..data.validation import check_points, column_names, refuse_no_rows
 from ..exceptions import InputError, MarginsWarning
@@ -246,7 +246,7 @@ def reading_of(
     """
     refuse_no_rows(X, "X")
     names = column_names(X)
-    given = [str(k) for k in range(np.shape(X)[1])] if names is None else names
+    given = [str(k) for k in range(shape_of(X, "X")[1])] if names is None else names
     absent = [name for name in margins.columns if name not in given]
     if absent:
         how = "X has no column names: its columns are called 0, 1, 2, ..." if names is None else ""
@@ -326,8 +326,8 @@ def _numbers(
     X: Any, names: list[str] | None, name: str, levels: tuple[str, ...], title: str
 ) -> Real:
     if names is None:
-        shape = np.shape(X)
-        if not name.isdecimal() or len(shape) != 2 or int(name) >= shape[1]:
+        shape = shape_of(X, title)
+        if not name.isdecimal() or int(name) >= shape[1]:
             raise InputError(f"{title} has no column {name!r}, which the margins name.")
         column = check_points(X, title)[:, int(name)]
         values: Any = to_numpy(column).astype(np.float64)
@@ -339,9 +339,7 @@ def _numbers(
     elif levels:
         cells = [level_of(cell) for cell in cells_of(X, name, title, as_text=False)]
     else:
-        label = column_label(X, name)
-        part = X.select([label]) if hasattr(X, "select") else X[[label]]
-        values = to_numpy(check_points(part, title)).astype(np.float64)[:, 0]
+        values = to_numpy(check_points(select(X, [name]), title)).astype(np.float64)[:, 0]
     if not levels:
         return np.asarray(values)
     known = Categories(levels)
@@ -354,6 +352,17 @@ def _numbers(
             "the margins a category '(other)'."
         )
     return known.codes(cells).astype(np.float64)
+
+
+def shape_of(X: Any, title: str) -> tuple[int, ...]:
+    """Return the shape (rows, columns) of an array or of nested lists."""
+    try:
+        shape: tuple[int, ...] = np.shape(X)
+    except ValueError as error:
+        raise InputError(f"{title} has rows or cells of different lengths.") from error
+    if len(shape) != 2:
+        raise InputError(f"{title} has {len(shape)} dimensions. Pass a (rows, columns) array.")
+    return shape
 
 
 def _listed(names: Sequence[str]) -> str:

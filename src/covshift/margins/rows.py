@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from ..data.features import cells_of, column_label
-from ..data.numbers import category_columns
+from ..data.features import cells_of, select
+from ..data.numbers import category_columns, refuse_repeated
 from ..data.parameters import one_of, whole
 from ..data.row_weights import row_weights
 from ..data.validation import check_points, column_names
 from ..exceptions import InputError
 from ..numerics.array import Real, Whole, to_numpy
 from ..show.notes import Note
-from .cells import OTHER, Brackets, Categories, Cells, CrossTable, Margin
+from .cells import OTHER, Brackets, Categories, Cells, CrossTable, Margin, level_of
 
 _MOST_DIGITS = 17
 
@@ -68,14 +68,15 @@ def _columns(T: Any) -> dict[str, Any]:
     if names is None:
         points = to_numpy(check_points(T, "T")).astype(np.float64)
         return {str(k): points[:, k] for k in range(points.shape[1])}
+    refuse_repeated(names, "T")
     found: dict[str, Any] = {}
     for name in names:
         if name in texts:
-            found[name] = np.array(cells_of(T, name, "T"), dtype=object)
+            found[name] = np.array(
+                [level_of(cell) for cell in cells_of(T, name, "T", as_text=False)], dtype=object
+            )
         else:
-            label = column_label(T, name)
-            column = T.select([label]) if hasattr(T, "select") else T[[label]]
-            found[name] = to_numpy(check_points(column, "T")).astype(np.float64)[:, 0]
+            found[name] = to_numpy(check_points(select(T, [name]), "T")).astype(np.float64)[:, 0]
     return found
 
 

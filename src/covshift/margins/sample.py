@@ -13,7 +13,16 @@ from ..data.validation import column_names
 from ..numerics.array import Real, Rows, Whole
 from .cells import Brackets
 from .margins import Margins
-from .reading import CELL, SQUARE, Reading, levels_of, moment_features, reading_of, refuse_outside
+from .reading import (
+    CELL,
+    SQUARE,
+    Reading,
+    levels_of,
+    moment_features,
+    reading_of,
+    refuse_outside,
+    shape_of,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +44,7 @@ class KnownRows:
         points = reading.encode(X)
         refuse_outside(margins, reading, points, strict=True)
         names = column_names(X)
-        given = [str(k) for k in range(np.shape(X)[1])] if names is None else names
+        given = [str(k) for k in range(shape_of(X, "X")[1])] if names is None else names
         return cls(margins, reading, points, tuple(n for n in given if n not in reading.names))
 
     def rows(self, rows: Rows) -> KnownRows:
