@@ -212,6 +212,26 @@ def test_scores_of_any_size_give_the_same(ask):
         assert numbers(found) == pytest.approx(expected, nan_ok=True)
 
 
+@pytest.mark.parametrize("unit", [1e-95, 1e90])
+def test_errors_of_numbers_do_not_depend_on_the_unit(ask, unit):
+    """Variances of squares are fourth powers, which overflow or vanish."""
+    predicted = NUMBERS.predict(X), NUMBERS.predict(T)
+    options = {"weighter": None, "outcome_model": LinearRegression(), "task": "numbers"}
+    one, other = (
+        ask(predicted[0] * u, Z * u, target_scores=predicted[1] * u, **options) for u in (1, unit)
+    )
+    for metric, size in (("r2", 1.0), ("rmse", unit)):
+        assert other[metric].value == pytest.approx(size * one[metric].value, rel=1e-6)
+        error = one[metric].standard_error
+        assert other[metric].standard_error == pytest.approx(size * error, rel=1e-6)
+
+
+def test_a_positive_number_of_one_row_has_no_upper_end():
+    one = Influence(np.array([3.0]), np.zeros((9, 1)), np.zeros((0, 1)))
+    found = Errors(Design.simple(9), 0.0, 1.0, 1.0, 0.95).number(one, positive=True)
+    assert (found.low, found.high) == (0.0, np.inf)
+
+
 def test_two_columns_of_scores_choose_the_larger(ask):
     """They are no probabilities, and zero is no threshold of theirs."""
     columns = [np.column_stack([1 - p, 0.9 * p]) for p in (P, P_TARGET)]

@@ -59,7 +59,8 @@ class Errors:
             high = min(value * factor, value + _FAR * t * error)
             return Number(value, error, value / factor, high)
         if positive:  # what the weighted residuals take away may be more than there is
-            return Number(max(0.0, value), error, 0.0, max(0.0, value) + t * error)
+            reach = t * error if np.isfinite(t) else np.inf
+            return Number(max(0.0, value), error, 0.0, max(0.0, value) + reach)
         return interval_of(value, error, t, self, proportion=proportion)
 
     def error(self, influence: Influence, besides: float = 0.0) -> tuple[float, float]:

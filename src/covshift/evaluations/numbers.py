@@ -95,6 +95,7 @@ class Regressed:
                     unshrunken = replace(self, problem=self.problem.unshrunken)
                     balanced = unshrunken.influence(metric, "dr", group)
                     besides = float(abs(balanced.value[0] - one.value[0]))
+                    besides = np.inf if np.isnan(besides) else besides  # not defined: not known
                 errors = self.problem.errors(method, group)
                 numbers[method] = errors.number(one, besides=besides, **limits(range_of(metric)))
             yield group, label, numbers
@@ -166,6 +167,8 @@ class Regressed:
     def _about(self, signals: list[Signal]) -> ScoredProblem:
         """The problem, leaning by what the outcome model leaves of the signals."""
         rest = np.hstack([signal.values - signal.h.train for signal in signals])
+        largest = np.abs(rest).max(axis=0)
+        rest = rest / np.where(largest > 0, largest, 1.0)  # so that no square overflows
         spread = rest.std(axis=0)
         return self.problem.about(rest / np.where(spread > 0, spread, 1.0))
 
@@ -212,7 +215,7 @@ def _slope_of_r2(means: Real) -> Real:
     """Derivative (1, 3) by the means of e^2, y and y^2."""
     mse, mean, square = means
     spread = square - mean**2
-    ratio = mse / spread**2
+    ratio = mse / spread / spread  # a fourth power of y would overflow or vanish
     return np.array([[-1 / spread, -2 * mean * ratio, ratio]])
 
 
