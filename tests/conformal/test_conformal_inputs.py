@@ -328,3 +328,44 @@ def test_an_outcome_that_names_no_column_is_refused():
         PLAIN.fit(frame, "incme", X_target=frame)
     with pytest.raises(InputError, match="pass a data frame"):
         PLAIN.fit(X, "income", X_target=T)
+
+
+def test_names_of_several_types_are_refused():
+    people = pd.DataFrame(X, columns=pd.Index(["age", 1], dtype=object))
+    with pytest.raises(InputError, match=r"names of several types \(int, str\)"):
+        PLAIN.fit(people, y, X_target=people)
+
+
+@pytest.mark.parametrize(
+    ("model", "outcome", "words"),
+    [
+        (ConformalClassifier(LogisticRegression()), [b"a", b"b"], "bytes"),
+        (ConformalClassifier(LogisticRegression()), [1e150, 2.5], "continuous"),
+        (ConformalRegressor(Ridge()), [(1, 2), (2, 1)], "not numbers"),
+        (ConformalRegressor(Ridge()), [np.inf, -np.inf], "infinity"),
+    ],
+)
+def test_outcomes_of_other_kinds_are_refused(model, outcome, words):
+    cells = pd.Series([outcome[k % 2] for k in range(200)], dtype=object)
+    with pytest.raises(InputError, match=words):
+        model.fit(X, cells, X_target=T)
+
+
+def test_a_label_of_a_null_character_is_one_class():
+    """NumPy drops it at the end of a text: a comparison said that it differs from itself."""
+    labels = np.array(["a", "\0"], dtype=object)
+    with pytest.raises(InputError, match="one class alone"):
+        ConformalClassifier(LogisticRegression(), weighter=None).fit(X[:2], labels, X_target=T)
+
+
+def test_gaps_that_the_model_never_saw_are_refused():
+    """In rows to calibrate by, and in new ones; the model was fitted without an encoder."""
+    people = pd.DataFrame(X, columns=["age", "size"])
+    gap = people.assign(age=people["age"].where(people["age"] < people["age"].max()))
+    fitted = ConformalRegressor(Ridge(), weighter=None, random_state=0).fit(people, y)
+    with pytest.raises(InputError, match="column 'age' \\(1 NaN\\)"):
+        fitted.predict_interval(gap)
+    classes = ConformalClassifier(LogisticRegression(), weighter=None, random_state=0)
+    classes.fit(people, y > 0)
+    with pytest.raises(InputError, match="column 'age' \\(1 NaN\\)"):
+        classes.predict_set(gap)

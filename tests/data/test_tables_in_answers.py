@@ -334,3 +334,19 @@ def test_decimals_of_arrow_reach_a_model_as_numbers():
         estimate(a, y, b, outcome_model=LinearRegression()).value for a, b in (decimals, plain)
     )
     assert_allclose(found, same, rtol=1e-12)
+
+
+def test_a_table_of_gaps_alone_says_what_was_left_out():
+    rows = pd.DataFrame({"a": [np.nan] * 6, "b": pd.array([None] * 6, dtype="Int64")})
+    with pytest.raises(InputError, match=r"No column is left that varies\. Left out 'a': has no v"):
+        estimate(rows, [0, 1] * 3, rows)
+
+
+def test_sparse_columns_beside_others_are_read_without_a_word():
+    rows = pd.DataFrame({"a": RNG.normal(size=40), "b": RNG.integers(0, 2, 40)})
+    sparse = rows.assign(b=pd.arrays.SparseArray(rows["b"]))
+    weights = [
+        covshift.weights.EntropyBalancing().fit(part[:20], X_target=part[10:]).weights_
+        for part in (rows, sparse)
+    ]
+    assert_allclose(weights[1], weights[0])

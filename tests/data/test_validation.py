@@ -13,6 +13,7 @@ import pytest
 from covshift import v_matrix
 from covshift.corrections import Additive, Gaussian, Multiplicative, Pairwise, Sliced, Uniform
 from covshift.data.validation import check_points
+from covshift.exceptions import InputError
 
 rng = np.random.default_rng(0)
 X, T = rng.normal(size=(20, 3)), rng.normal(size=(30, 3)) + 0.5
@@ -247,3 +248,9 @@ def test_the_callers_arrays_stay_as_they_were():
         correction.operator(train, target).matmat(np.ones((20, 1)))
     np.testing.assert_array_equal(train, X)
     np.testing.assert_array_equal(target, T)
+
+
+def test_whole_numbers_of_400_digits_are_refused():
+    rows = np.array([[10**400, 1], [2, 3]], dtype=object)
+    with pytest.raises(InputError, match="whole numbers that float64 cannot hold in column 0"):
+        check_points(rows, "X")

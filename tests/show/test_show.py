@@ -21,6 +21,10 @@ from covshift.show.notes import plain
 from covshift.show.table import Cell, Column, Record
 
 
+def test_half_a_surrogate_pair_is_spelled_out_in_a_frame():
+    assert Table.of(["a"], [["x\ud800"]]).to_frame()["a"].tolist() == ["x\\ud800"]
+
+
 @pytest.fixture(scope="module")
 def answers():
     rng = np.random.default_rng(0)

@@ -25,7 +25,9 @@ from sklearn.model_selection import KFold
 from sklearn.pipeline import Pipeline
 
 from ..data.fields import ESTIMATOR, FINITE, Kind, OrNone
+from ..data.validation import check_points, column_names
 from ..encoding import TableEncoder
+from ..encoding.samples import takes_tables
 from ..exceptions import InputError, UnseenLevelWarning
 from ..machine.reweighted import fit_for_target
 from ..numerics.array import Flags, Real, Rows, take_rows
@@ -230,7 +232,14 @@ def at_quantile(estimator: Any, q: float) -> Any:
 
 
 def _numbers(estimator: Any, X: Any) -> Real:
+    check_new_rows(estimator, X)
     return np.asarray(estimator.predict(X), dtype=np.float64).reshape(-1)
+
+
+def check_new_rows(estimator: Any, X: Any) -> None:
+    """Refuse text and gaps of a frame that a model knows nothing of: it was fitted without any."""
+    if not (takes_tables(estimator) or hasattr(estimator, "encoder_") or column_names(X) is None):
+        check_points(X, "X")
 
 
 # CV+ and jackknife+: every calibration row with the model that did not see it.

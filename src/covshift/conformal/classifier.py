@@ -27,7 +27,7 @@ from ..engine.weights import DEFAULT
 from ..exceptions import InputError, InputTypeError
 from ..numerics.array import Flags, Real, Rows
 from ..show.notes import Note
-from .bands import FitOptions, closed_form, columns, plus_sets
+from .bands import FitOptions, check_new_rows, closed_form, columns, plus_sets
 from .base import METHODS, Conformal
 from .data import LabelledRows, several
 from .result import Sets
@@ -391,6 +391,7 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
 
     def _probabilities(self, model: Any, X: Any) -> Real:
         """Probabilities of all classes, also where some rows of a class trained no model."""
+        check_new_rows(model, X)
         found = np.zeros((_num_samples(X), len(self.classes_)))
         found[:, np.searchsorted(self.classes_, model.classes_)] = model.predict_proba(X)
         return found

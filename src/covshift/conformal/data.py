@@ -228,4 +228,4 @@ def deal_folds(y: NDArray[Any], n_folds: int, random_state: Any, *, classes: boo
 
 def several(y: NDArray[Any]) -> bool:
     """Whether outcomes differ."""
-    return bool((y != y[0]).any())
+    return bool((y[1:] != y[:-1]).any())  # by y[0], NumPy would take "\0" for an empty text

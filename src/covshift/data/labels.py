@@ -14,9 +14,9 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples
 
-from ..exceptions import InputError
+from ..exceptions import InputError, InputTypeError
 from ..numerics.array import Real
-from ..numerics.quiet import alone
+from ..numerics.quiet import alone, quiet
 from .values import is_gap, numbers_of_rows, plain_values
 
 
@@ -39,9 +39,12 @@ def class_labels(y: Any, rows: int | None, name: str = "y", of: str = "X") -> ND
     """Return labels (rows,) that name classes; measurements are refused."""
     labels = labels_of_rows(y, name, rows, of)
     try:
-        check_classification_targets(labels)
+        with quiet(RuntimeWarning):  # of floats that no integer holds, which name no classes
+            check_classification_targets(labels)
     except ValueError as error:
         raise InputError(f"{name}: {error}") from error
+    except TypeError as error:  # of bytes
+        raise InputTypeError(f"{name}: {error}") from error
     return labels
 
 
@@ -133,7 +136,8 @@ def _check_length(values: NDArray[Any], name: str, rows: int | None, of: str) ->
 
 def _check_finite(values: NDArray[Any], name: str) -> None:
     try:
-        assert_all_finite(values, input_name=name)
+        with quiet(RuntimeWarning):  # of the sum of inf and -inf
+            assert_all_finite(values, input_name=name)
     except ValueError as error:
         raise InputError(str(error)) from error
 

@@ -135,10 +135,17 @@ def _refuse(name: str, what: str, columns: Iterable[Any]) -> None:
         raise InputError(f"{name} has {what}{where} {', '.join(found)}. {_NUMBER_REMEDY[what]}")
 
 
+def _is_exact(value: int) -> bool:
+    try:
+        return int(float(value)) == value
+    except OverflowError:
+        return False
+
+
 def _inexact_columns(values: NDArray[Any]) -> NDArray[np.intp]:
     """Return the columns of (rows, columns) in which an integer changes as a float64."""
     if values.dtype.kind == "O":
-        long = [[isinstance(v, int) and int(float(v)) != v for v in row] for row in values]
+        long = [[isinstance(v, int) and not _is_exact(v) for v in row] for row in values]
         return np.flatnonzero(np.any(long, axis=0))
     if (
         values.dtype.kind not in "iu"

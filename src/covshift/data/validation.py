@@ -21,7 +21,7 @@ from sklearn.utils.validation import validate_data
 
 from ..exceptions import InputError, InputTypeError, NoTargetWarning
 from ..numerics.array import Array, Real, device, is_array, like, namespace, to_numpy
-from ..numerics.quiet import alone
+from ..numerics.quiet import alone, quiet
 from .numbers import check_exact, check_numbers, refuse_repeated
 from .row_weights import target_weights
 from .values import refuse_no_values
@@ -184,6 +184,12 @@ def check_columns(estimator: Any, X: Any, *, reset: bool) -> None:
         if isinstance(error, InputError) or str(error).startswith("X "):
             raise
         raise InputError(f"X: {error}") from error
+    except TypeError as error:  # of names of several types
+        kinds = sorted({type(name).__name__ for name in X.columns})
+        raise InputTypeError(
+            f"The columns of X have names of several types ({', '.join(kinds)}). Make all of them "
+            "text: X.columns = X.columns.astype(str)."
+        ) from error
 
 
 def refuse_no_rows(X: Any, name: str) -> None:
@@ -253,7 +259,7 @@ def check_points(X: Any, name: str, *, finite: bool = True) -> Array:
 def check_dense(X: Any, name: str, dtype: Any) -> Any:
     """Return a dense array (rows, columns) of one of these types, NaN and inf among its cells."""
     try:
-        with alone():
+        with alone(), quiet(UserWarning, message="pandas.DataFrame with sparse columns"):
             return check_array(X, dtype=dtype, ensure_all_finite=False, input_name=name)
     except TypeError as error:  # a sparse matrix
         raise InputTypeError(f"{name}: {error}") from error

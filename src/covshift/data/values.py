@@ -37,9 +37,8 @@ def numbers_of_rows(values: Any, name: str, what: str = "one number per row") ->
     if found.dtype.kind == "O":
         cells = [cell for cell in found.ravel().tolist() if not is_gap(cell)]
         kind = _kind_of(cells)
-        found = np.array(
-            [np.nan if is_gap(cell) else cell for cell in found.ravel().tolist()], dtype=object
-        ).reshape(found.shape)
+        filled = (np.nan if is_gap(cell) else cell for cell in found.ravel().tolist())
+        found = np.fromiter(filled, dtype=object, count=found.size).reshape(found.shape)
     elif found.dtype.kind in "UST":
         kind = "text"
     if kind in _REMEDY:

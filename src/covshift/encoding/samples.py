@@ -52,6 +52,8 @@ def encode_samples(
     made, encoder = _decisions(X, T, kinds) if deciding else (None, None)
     if made is None and not need_rules(X, T) and not kinds:
         return X, X_target, None
+    if made is not None and not made.train:
+        raise InputError(" ".join(["No column is left that varies.", *map(str, made.notes)]))
     here, there = _kept(X, sample_weight, row_weights), None
     if T is not None:
         there = _kept(T, unwrap_target(target_weight), target_weights)

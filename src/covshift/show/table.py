@@ -199,7 +199,14 @@ class Table(Sequence[Any]):
     def to_frame(self) -> Any:
         """Return a pandas data frame with one line per row."""
         pandas = import_extra("pandas", extra="pandas", needed_by="to_frame")
-        return pandas.DataFrame(self.data())
+        return pandas.DataFrame(
+            [{name: _as_unicode(cell) for name, cell in line.items()} for line in self.data()]
+        )
+
+
+def _as_unicode(cell: Any) -> Any:
+    """Spell out what is no letter by itself, half a surrogate pair: text of pandas has none."""
+    return cell.encode(errors="backslashreplace").decode() if isinstance(cell, str) else cell
 
 
 def _flat(record: Any) -> dict[str, Any]:
