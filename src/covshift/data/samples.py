@@ -19,6 +19,7 @@ from ..numerics.array import Real, Rows
 from ..numerics.crossfit import Features
 from ..numerics.hashing import RowUnits, mixed_hash, row_hash
 from ..numerics.resampling import Plan
+from ..numerics.row_sample import drawn_rows
 from ..show.notes import Note
 from .columns import LARGEST, NamedColumns, in_order_of, texts
 from .features import FeatureColumns, Made, check_groups, features_of, made_of, without_others
@@ -399,7 +400,7 @@ class Samples:
     def cut(self, most: int, random_state: int) -> Samples:
         """Draw at most ``most`` rows of each sample, without replacement, in their order."""
         rng = np.random.default_rng(random_state)
-        rows, target = _draw(len(self.X), most, rng), _draw(len(self.T), most, rng)
+        rows, target = (drawn_rows(len(part), most, rng) for part in (self.X, self.T))
         return self.take(rows).take_target(target)
 
     def as_drawn(self) -> Samples:
@@ -422,12 +423,6 @@ class Samples:
 
 def _equal(weight: Real) -> bool:
     return bool(np.ptp(weight) <= 1e-12 * weight.max())
-
-
-def _draw(count: int, most: int, rng: np.random.Generator) -> Rows:
-    if count <= most:
-        return np.arange(count)
-    return np.sort(rng.choice(count, size=most, replace=False))
 
 
 def column_numbers(count: int) -> tuple[str, ...]:

@@ -26,11 +26,12 @@ from sklearn.utils import _safe_indexing
 from ..exceptions import InputError
 from ..weights.discriminative import fit_weighted, takes_sample_weight
 from .array import Real, Rows
-from .hashing import RowUnits, keys_repeat, row_hash
+from .hashing import RowUnits, keys_repeat, mixed_hash, row_hash
 from .parallel import one_thread
 from .progress import import_extra
 
 _ROWS = 1 << 16  # predicted at a time
+_MANY_ROWS = 100_000
 _FEW_DISTINCT = 30  # rows, which may be equal by chance
 _APART, _FILLED = 0.9, 0.2  # shares of values that differ, and of a lattice that they fill
 
@@ -113,10 +114,11 @@ def stacked(rows: Any, more: Any, named: str) -> Any:
 def deal(X: Real, y: Real, n_folds: int, *, cluster: Any = None) -> Rows:
     """Number the fold of each row (N,), by what the row holds and not by its place.
 
-    Rows are ordered by a hash of X, which is at random, and dealt in turn; rows of one cluster stay
-    together, and so do copies of a row: a model that has seen one has seen the other. Where some
-    rows of X are equal, chance orders all of them: dealt in turn, folds of few categories would be
-    more alike than chance has it, and a jackknife over them too sure of itself.
+    Rows are ordered by a hash of X, which is at random, and dealt in turn; beyond 100,000 rows the
+    hash itself is the number. Rows of one cluster stay together, and so do copies of a row: a model
+    that has seen one has seen the other. Where some rows of X are equal, chance orders all of them:
+    dealt in turn, folds of few categories would be more alike than chance has it, and a jackknife
+    over them too sure of itself.
     """
     key = row_hash(X, units=RowUnits.of(X))
     if cluster is None and keys_repeat(key):
@@ -124,6 +126,8 @@ def deal(X: Real, y: Real, n_folds: int, *, cluster: Any = None) -> Rows:
         if cluster is None:
             order = np.lexsort((y, key))[np.random.default_rng(0).permutation(len(X))]
             return _in_turn(order, n_folds)
+    if cluster is None and len(X) > _MANY_ROWS:  # no fold is small: the hash itself deals
+        return np.asarray(mixed_hash(key) % np.uint64(n_folds), dtype=np.intp)
     if cluster is None:
         return _in_turn(np.lexsort((y, key)), n_folds)
     _, group = np.unique(cluster, return_inverse=True)
@@ -148,7 +152,7 @@ def _copies(X: Real, key: Any, y: Real) -> Rows | None:
     or where a column that is no lattice of few steps, as whole numbers are, tells nearly all
     distinct rows apart: then chance makes no equal rows. Of few distinct rows nobody knows.
     """
-    pairs = np.rec.fromarrays([key, y])
+    pairs = key ^ row_hash(np.asarray(y, dtype=np.float64)[:, None], seed=1)
     _, first, group, counts = np.unique(
         pairs, return_index=True, return_inverse=True, return_counts=True
     )

@@ -227,11 +227,13 @@ def _signed(value: int) -> int:
 # c the middle one of the distinct values of a column of the target, s the middle one of their
 # distances from it, rounded so coarsely that the rounding of another unit is not seen, and finer
 # than any difference that matters. Columns are told apart by what the target holds in them, not by
-# their place. Weights and repeats of the target's rows do not move the distinct values. The target
-# is known before the training rows, which may come in blocks.
+# their place. Weights and repeats of the target's rows do not move the distinct values; beyond
+# 100,000 rows all values are taken, so that no column is sorted. The target is known before the
+# training rows, which may come in blocks.
 
 
 _GRIDS = ((2.0**6, 2.0**-20), (2.0**26, 1.0), (np.inf, 2.0**20))  # up to a size: rounded to
+_MANY = 100_000  # rows beyond which repeated values count as often as they are there
 _MARKED = 2.0**20  # the marks of a column are rounded to one over this
 
 
@@ -246,16 +248,14 @@ class RowUnits:
     @classmethod
     def of(cls, T: Array, share: Array | None = None) -> RowUnits:
         """Learn from target rows T (M, n) of shares (M,), equal without them; O(M n log M)."""
-        points = to_numpy(T).astype(np.float64)
+        points = np.asarray(to_numpy(T), dtype=np.float64)
         mass = np.full(len(points), 1 / len(points)) if share is None else to_numpy(share)
-        points, mass = points[mass > 0], mass[mass > 0]
+        if not mass.all():
+            points, mass = points[mass > 0], mass[mass > 0]
         found = [_column(points[:, k]) for k in range(points.shape[1])]
         center, spread = np.array(found).reshape(-1, 2).T
         units = cls(center, spread, np.zeros(len(center)))
-        columns = [units.rounded(points[:, k], k) for k in range(len(center))]
-        means = [
-            np.sort(mass * u).sum() for u in columns
-        ]  # sorted: the same in every order of rows
+        means = [_mean(units.rounded(points[:, k], k), mass) for k in range(len(center))]
         return cls(center, spread, _marks(np.array(means)))
 
     @property
@@ -277,12 +277,25 @@ class RowUnits:
 
 
 def _column(t: Real) -> tuple[float, float]:
-    values = np.unique(t)
-    center = float(values[(len(values) - 1) // 2])
+    values = np.unique(t) if len(t) <= _MANY else t
+    center = _middle(values)
     # Halves: the difference of the largest numbers would overflow.
-    away = np.sort(np.abs(values[values != center] / 2 - center / 2))
-    spread = 2 * float(away[(len(away) - 1) // 2]) if len(away) else abs(center)
+    away = np.abs(values[values != center] / 2 - center / 2)
+    spread = 2 * _middle(away) if len(away) else abs(center)
     return center, spread if 0 < spread < np.inf else 1.0
+
+
+def _middle(values: Real) -> float:
+    k = (len(values) - 1) // 2
+    return float(np.partition(values, k)[k])
+
+
+def _mean(u: Real, mass: Real) -> float:
+    """Return a mean that is the same in every order of the rows."""
+    if len(u) <= _MANY or np.ptp(mass) > 0:
+        return float(np.sort(mass * u).sum())
+    steps = np.clip(u, -_GRIDS[0][0], _GRIDS[0][0]) / _GRIDS[0][1]
+    return float(steps.astype(np.int64).sum()) * _GRIDS[0][1] / len(u)
 
 
 def _marks(means: Real) -> Real:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .array import Array, Flags, Real, Whole, is_numpy, take_rows, to_numpy
+from .array import Array, Flags, Real, Rows, Whole, is_numpy, take_rows, to_numpy
 from .hashing import (
     Keys,
     RowUnits,
@@ -31,6 +31,14 @@ from .hashing import (
 )
 
 SAMPLE_ROWS = 5000  # rows that scales, kernels and calibrations are learned from, at most
+ENOUGH_ROWS = 20_000  # of a sample, where what is told of its columns need not see all rows
+
+
+def drawn_rows(count: int, most: int, rng: np.random.Generator) -> Rows:
+    """Draw at most ``most`` of ``count`` rows, without replacement, in their order."""
+    if count <= most:
+        return np.arange(count)
+    return np.sort(rng.choice(count, size=most, replace=False))
 
 
 @dataclass(frozen=True)

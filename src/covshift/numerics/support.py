@@ -48,6 +48,7 @@ from ..exceptions import OverlapWarning
 from ..show.table import Record
 from ..show.words import as_date, readable
 from .array import Flags, Real, is_numpy, to_numpy
+from .parallel import over_rows
 from .statistics import holm
 
 LEVEL = 0.01  # chance that anything is reported between samples of one distribution
@@ -55,6 +56,7 @@ NO_OVERLAP = 0.1  # excess share of the target in one such part from which weigh
 STRONG = 0.05  # and from which they need caution
 MISSED = 10.0  # rows' worth of training mass that may have been missed
 _FEW_VALUES = 20  # different values that may be codes, which have no neighbours
+_WORTH_THREADS = 100_000  # values to sort
 _ATTAINABLE = 1e-3  # a value is tested where its absence would be at least this significant
 
 
@@ -148,9 +150,15 @@ def uncovered(
     N = float(len(X) if own is None or own.min() == own.max() else 1 / (own @ own))
     rows = RowCounts(N, float(size), int(np.count_nonzero(share)))
     found, tests = _sides(X.min(axis=0), X.max(axis=0), T, share), 0
-    fewest = _fewest(rows)
-    for k in range(X.shape[1]):
-        levels, tested = _levels(X[:, k], own, T[:, k], share, rows, fewest)
+    fewest, n = _fewest(rows), X.shape[1]
+    lacking: list[tuple[list[_Part], int]] = [([], 0)] * n
+
+    def work(columns: slice) -> None:
+        for k in range(n)[columns]:
+            lacking[k] = _levels(X[:, k], own, T[:, k], share, rows, fewest)
+
+    over_rows(work, n, at_least=1 + _WORTH_THREADS // (len(X) + len(T)))
+    for k, (levels, tested) in enumerate(lacking):
         found += [part._replace(column=k) for part in levels]
         tests += tested - len(levels)
     return _significant(found, tests, rows)

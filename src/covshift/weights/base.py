@@ -35,6 +35,7 @@ from ..margins import Margins
 from ..margins.reading import Reading
 from ..numerics.array import Real, Rows, is_numpy, take_rows, to_numpy
 from ..numerics.parallel import one_blas_thread
+from ..numerics.row_sample import ENOUGH_ROWS, drawn_rows
 from ..numerics.support import Uncovered, parts_apart, uncovered, warn_of_apart
 from ..operators import Coordinates
 from ..operators.line_vectors import LineTarget
@@ -223,13 +224,13 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
             X, X_target, sample_weight=sample_weight, target_weight=target_weight
         )
         samples = check_samples(X, X_target, target_weight)
-        X, T, share = (to_numpy(part).astype(np.float64) for part in samples)
+        X, T, share = (to_numpy(part).astype(np.float64, copy=False) for part in samples)
         design = design_of(sample_weight, len(X))
         self._refuse_if_ignored(design)
         if unwrap_target(X_target) is None and target_weight is None:
             target_weight = design.of_all()
             share = shares_of(target_weight)
-        rows, y = X[design.kept], _labels_of(y, design)
+        rows, y = X if design.kept.all() else X[design.kept], _labels_of(y, design)
         target = target_weights(len(T), target_weight)
         self._target_size = target.size
         self._own, self._layout = design.share, self._layout_of(X.shape[1], known)
@@ -462,6 +463,12 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
     def _warn_of_the_shift(
         self, X: Real, own: Real, final: Real, T: Real, share: Real, size: float
     ) -> None:
+        rng = np.random.default_rng(0)
+        rows, target = (drawn_rows(len(part), ENOUGH_ROWS, rng) for part in (X, T))
+        if len(rows) < len(X):
+            X, own, final = X[rows], own[rows] / own[rows].sum(), final[rows]
+        if len(target) < len(T):
+            T, share, size = T[target], share[target] / share[target].sum(), len(target)
         sides = column_sides(X.max(axis=0), T, share, self._groups)
         if sides is not None:
             X, T = sides * X, sides * T
