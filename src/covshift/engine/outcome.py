@@ -26,13 +26,15 @@ from sklearn.pipeline import make_pipeline
 from ..exceptions import InputError, InputTypeError
 from ..numerics.array import Real, Rows
 from ..numerics.crossfit import CrossFit, Features, cross_fit, fit_folds
+from ..numerics.parallel import over_rows
 from ..numerics.quiet import alone, quiet
+from ..numerics.row_sample import ENOUGH_ROWS, drawn_rows
 
 _MOST_ROWS = 100_000  # that trees learn from, per fold
-_ENOUGH_ROWS = 20_000  # for a model of a few hundred coefficients
 _MANY_ROWS = 10_000  # from which trees may be larger
 LEAST_SHARE = 0.01  # of a model in the mixture; smaller ones are left out
 _LANDMARKS = 200
+_AT_ONCE = 2048  # rows whose kernel fits into the processor's cache
 _NARROW = 0.3  # inverse squared width of the kernel, in units of the mean squared distance
 FEW_ROWS = 50  # below which trees have nothing to split
 
@@ -50,6 +52,8 @@ def predict(
     """Cross-fit the outcome model; return the predictions and the names of the models in them.
 
     Without a ``model`` those of `_candidates` are mixed; ``final`` weights tell where errors count.
+    Beyond 100,000 training rows these are mixed by so many of them, and what is left out of the
+    mixture predicts no others.
     """
     if model is not None:
         _check_model(model, classes is not None)
@@ -58,7 +62,10 @@ def predict(
         center, unit = float(y.mean()), float(np.abs(y - y.mean()).max()) or 1.0
         y = (y - center) / unit
     fits = {}
-    columns = float(LevelUnits().fit_transform(features.train).var(axis=0).sum())
+    unit_of = LevelUnits().fit(features.train).unit_
+    columns = sum(float((x / u).var()) for x, u in zip(features.train.T, unit_of, strict=True))
+    some = np.zeros(len(y), dtype=bool)  # rows by which the models are mixed
+    some[drawn_rows(len(y), _MOST_ROWS, np.random.default_rng(0))] = True
     for name, candidate in _candidates(classes, len(y), columns).items():
         with quiet(ConvergenceWarning), alone():
             fits[name] = fit_folds(
@@ -69,12 +76,17 @@ def predict(
                 weight=weight,
                 classes=classes,
                 most=most_rows(candidate),
+                some=some,
             )
-    values = y[:, None].astype(float) if classes is None else (y[:, None] == classes) * 1.0
-    shares = mixture(values, [fit.train for fit in fits.values()], final)
+    judged = y[some, None]
+    values = judged.astype(float) if classes is None else (judged == classes) * 1.0
+    shares = mixture(values, [fit.train[some] for fit in fits.values()], final[some])
     used = [k for k, share in enumerate(shares) if share >= LEAST_SHARE]
     with alone():
-        parts = [list(fits.values())[k].on(features.target) for k in used]
+        kept = [list(fits.values())[k] for k in used]
+        if not some.all():
+            kept = [fit.completed(features.train, fold, some) for fit in kept]
+        parts = [fit.on(features.target) for fit in kept]
     shares = shares[used] / shares[used].sum()
     found = CrossFit.mixed(parts, shares)
     names = [list(fits)[k] for k in used]
@@ -124,11 +136,10 @@ def _candidates(classes: NDArray[Any] | None, rows: int, columns: float) -> dict
     if classes is None or len(classes) == 2:
         gamma = _NARROW / (2 * max(1.0, columns))
         count = min(_LANDMARKS if rows < _MANY_ROWS else _LANDMARKS // 2, rows // 2)
-        landmarks = Nystroem(gamma=gamma, n_components=count, random_state=0)
         found = {
             "ridge": LeaveOneOutRidge(),
             "piecewise-linear ridge": make_pipeline(BrokenLines(), LeaveOneOutRidge()),
-            "kernel": make_pipeline(LevelUnits(), landmarks, LeaveOneOutRidge()),
+            "kernel": KernelRidge(gamma, count),
         }
         boosted = HistGradientBoostingRegressor(**trees)
     else:
@@ -155,22 +166,20 @@ class BoostedClasses(HistGradientBoostingClassifier):  # type: ignore[misc]
 
 
 def tree_settings(rows: int) -> dict[str, Any]:
-    """Return what boosted trees are made with: small ones for few rows."""
+    """Return what boosted trees are made with: small ones for few rows, and quick ones for many."""
     if rows < _MANY_ROWS:
         return {"learning_rate": 0.05, "max_leaf_nodes": 8, "random_state": 0}
-    return {
-        "learning_rate": 0.1,
-        "max_leaf_nodes": 31,
-        "max_iter": 200,
-        "early_stopping": True,
-        "random_state": 0,
-    }
+    stopped = {"max_iter": 200, "early_stopping": True, "random_state": 0}
+    if rows <= ENOUGH_ROWS:
+        return {"learning_rate": 0.1, "max_leaf_nodes": 31, **stopped}
+    # Half the time for the same error (benchmarks/results/cost.md).
+    return {"learning_rate": 0.2, "max_leaf_nodes": 15, "max_bins": 63, **stopped}
 
 
 def most_rows(candidate: Any) -> int:
     """Return how many rows a fit of the model learns from."""
     trees = isinstance(candidate, HistGradientBoostingRegressor | HistGradientBoostingClassifier)
-    return _MOST_ROWS if trees else _ENOUGH_ROWS
+    return _MOST_ROWS if trees else ENOUGH_ROWS
 
 
 def classifies(model: Any) -> bool:
@@ -345,6 +354,52 @@ class LevelUnits(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def transform(self, X: Any) -> Real:
         """Return the columns at rows (M, n)."""
         return np.asarray(X, dtype=np.float64) / self.unit_
+
+
+class KernelRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """Ridge regression on a Gaussian kernel at landmarks: f(x) = c + sum_j v_j k(x, z_j).
+
+    The Nystroem columns of `LevelUnits`, of which the kernel at a row alone is needed to predict.
+
+    Parameters
+    ----------
+    gamma : float
+        Inverse squared width, over two.
+    count : int
+        Landmarks, drawn of the rows.
+    """
+
+    def __init__(self, gamma: float, count: int) -> None:
+        self.gamma = gamma
+        self.count = count
+
+    def fit(self, X: Real, y: Real, sample_weight: Real | None = None) -> Self:
+        """Fit to rows X (N, n), with weights where they are given."""
+        self.units_ = LevelUnits().fit(X)
+        landmarks = Nystroem(gamma=self.gamma, n_components=self.count, random_state=0)
+        columns = landmarks.fit_transform(self.units_.transform(X))
+        ridge = LeaveOneOutRidge().fit(columns, y, sample_weight=sample_weight)
+        self.landmarks_ = landmarks.components_
+        self.coef_ = landmarks.normalization_.T @ ridge.coef_
+        self.intercept_, self.range_ = ridge.intercept_, ridge.range_
+        return self
+
+    def predict(self, X: Real) -> Real:
+        """Predict rows (M, n)."""
+        rows, found = self.units_.transform(X), np.empty(len(X))
+        squares = (self.landmarks_**2).sum(axis=1)
+
+        def work(chunk: slice) -> None:
+            for start in range(chunk.start, chunk.stop, _AT_ONCE):
+                some = slice(start, min(start + _AT_ONCE, chunk.stop))
+                near = rows[some] @ (2 * self.landmarks_.T)
+                near -= squares
+                near -= (rows[some] ** 2).sum(axis=1, keepdims=True)
+                near *= self.gamma
+                found[some] = np.exp(np.minimum(near, 0.0, out=near), out=near) @ self.coef_
+
+        over_rows(work, len(rows), at_least=_AT_ONCE)
+        return np.clip(self.intercept_ + found, *self.range_)
 
 
 class BrokenLines(TransformerMixin, BaseEstimator):  # type: ignore[misc]

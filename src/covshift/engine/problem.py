@@ -61,6 +61,7 @@ class Problem:
     outcome: Real | None = None  # (N,): tells rows of equal features apart
     seen: dict[str, list[str]] = field(default_factory=dict)  # models chosen, by what they predict
     made: dict[Any, Signal] = field(default_factory=dict)  # signals, which other weights share
+    dealt: dict[int, Rows] = field(default_factory=dict)  # the folds, which other weights share
     bound: Bound | None = None  # of all signals, instead of what they are
     # What is fixed while a number moves, by its label and group; None: nothing is to be explained.
     fixed: dict[tuple[str, str | None], Any] | None = None
@@ -289,6 +290,11 @@ class Problem:
     @cached_property
     def fold(self) -> Rows:
         """Fold of each row."""
+        if self.n_folds not in self.dealt:
+            self.dealt[self.n_folds] = self._deal()
+        return self.dealt[self.n_folds]
+
+    def _deal(self) -> Rows:
         Z = self.sample.X
         y = np.zeros(len(Z)) if self.outcome is None else self.outcome
         if self.sample.known is not None and self.design.unit is None:

@@ -18,15 +18,13 @@ from ..engine.methods import METHODS, CovariateMethod
 from ..engine.overlap import Covered, check_overlap
 from ..engine.weights import Trimmed, are_weights
 from ..exceptions import InputError
-from ..numerics.crossfit import sharing_fits
+from ..numerics.crossfit import fold_count, sharing_fits
 from ..show.notes import Note
 from ..show.words import shown
 from .margins import covered_by_margins, refuse_what_needs_rows
 from .quantities import Proportion, Quantity, Total, as_quantity
 from .result import Estimates
 from .run import Run, Settings, labelled_rows
-
-_MANY_ROWS = 100_000
 
 
 def estimate(
@@ -145,9 +143,9 @@ def estimate(
     -----
     Theory: section 9. Sources: Robins, Rotnitzky and Zhao (1994); Chernozhukov et al. (2018),
     *Double/debiased machine learning for treatment and structural parameters*. Cost: one fit of the
-    weighter and five fits of the outcome models (three beyond 100,000 training rows), O(N + M)
-    besides. Models of ours learn from
-    at most 100,000 rows per fold, the default weights from as many of each sample.
+    weighter and five fits of the outcome models (three beyond 20,000 training rows), O(N + M)
+    besides. Models of ours learn from at most 100,000 rows per fold, the default weights from as
+    many of each sample.
 
     Examples
     --------
@@ -248,7 +246,7 @@ def estimate(
         max_weight=max_weight,
         confidence=confidence,
         replicates=replicates,
-        n_folds=5 if len(sample.X) <= _MANY_ROWS else 3,
+        n_folds=fold_count(len(sample.X)),
         random_state=random_state,
     )
     if shift == "label":

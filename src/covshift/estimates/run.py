@@ -254,7 +254,7 @@ class Run:
             settings.outcome_model,
             settings.finite_population,
             settings.random_state,
-            np.unique(outcome.y[used], return_inverse=True)[1].reshape(-1).astype(np.float64),
+            _ranked(outcome.y[used]),
         )
         if problem.design.units < 2:
             raise InputError(
@@ -525,6 +525,13 @@ def about_assumption(z: float, count: int, of: str = "", more: str = "") -> Iter
             "assumption",
             f"The {count} outcomes{of} of target rows agree with the corrected number ({apart}).",
         )
+
+
+def _ranked(y: Any) -> Real:
+    """Numbers that are in the order of the outcomes (N,), and equal where these are."""
+    if np.issubdtype(y.dtype, np.floating):
+        return np.asarray(y, dtype=np.float64)
+    return np.unique(y, return_inverse=True)[1].reshape(-1).astype(np.float64)
 
 
 def _change(outcome: str, item: Item, number: Number) -> Change:

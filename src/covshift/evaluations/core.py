@@ -20,7 +20,7 @@ from ..engine.overlap import Covered, check_overlap
 from ..engine.weights import Trimmed, are_weights
 from ..exceptions import InputError, InputTypeError, NoOverlapError
 from ..numerics.array import Flags, Real, Rows
-from ..numerics.crossfit import Features, sharing_fits
+from ..numerics.crossfit import Features, fold_count, sharing_fits
 from ..show.notes import Note
 from ..show.words import in_order, shown
 from .methods import METHODS, CovariateMethod, Scored
@@ -28,7 +28,6 @@ from .predictions import Predictions, Reader
 from .result import Evaluations
 from .run import Run, Settings
 
-_MANY_ROWS = 20_000
 _SCORES = "scores"  # what scores without a name are called
 
 
@@ -261,7 +260,7 @@ def evaluate(
         finite_population=sample.finite_population,
         max_weight=max_weight,
         confidence=confidence,
-        n_folds=5 if len(sample.X) <= _MANY_ROWS else 3,
+        n_folds=fold_count(len(sample.X)),
         cv=asked.cv,
         random_state=random_state,
     )

@@ -58,6 +58,7 @@ from ..estimates.quantiles import Median
 from ..estimates.quantities import Quantity, as_quantity, every_group
 from ..exceptions import InputError
 from ..numerics.array import Flags, Real, Rows
+from ..numerics.crossfit import fold_count
 from ..numerics.influence import Design, Influence
 from ..show.answer import Answer
 from ..show.notes import Note
@@ -74,7 +75,6 @@ from .run import codes
 
 COUNT = 100  # labels, where nothing is said
 _UNIFORM = 0.3  # a: share of the labels that are drawn as the target is
-_MANY_ROWS = 20_000  # from which three folds are enough
 
 
 def plan(
@@ -277,7 +277,7 @@ def _flat(sample: Samples, y: Any, settings: Settings) -> dict[str, Any]:
         "weights": weigh(sample, np.ones(N), max_weight=None, random_state=seed),
         "method": "dr",
         "confidence": settings.confidence,
-        "n_folds": 5 if N <= _MANY_ROWS else 3,
+        "n_folds": fold_count(N),
         "outcome_model": None,
         "finite_population": False,
         "random_state": seed,

@@ -25,10 +25,11 @@ from sklearn.utils import _safe_indexing
 
 from ..exceptions import InputError
 from ..weights.discriminative import fit_weighted, takes_sample_weight
-from .array import Real, Rows
+from .array import Flags, Real, Rows
 from .hashing import RowUnits, keys_repeat, mixed_hash, row_hash
 from .parallel import one_thread
 from .progress import import_extra
+from .row_sample import ENOUGH_ROWS
 
 _ROWS = 1 << 16  # predicted at a time
 _MANY_ROWS = 100_000
@@ -109,6 +110,11 @@ def stacked(rows: Any, more: Any, named: str) -> Any:
             "frame. Pass X as one of these, or leave out outcome_model."
         )
     return np.vstack([np.asarray(rows), np.asarray(more)])
+
+
+def fold_count(rows: int) -> int:
+    """Folds for so many training rows: five, and three where each still has many."""
+    return 5 if rows <= ENOUGH_ROWS else 3
 
 
 def deal(X: Real, y: Real, n_folds: int, *, cluster: Any = None) -> Rows:
@@ -200,9 +206,20 @@ class FoldFits:
 
     def on(self, target: Any) -> CrossFit:
         """Predict the target rows as well."""
+        every = np.ones(_length(target), dtype=bool)
+        folds = np.empty((len(self.predict), len(every), self.train.shape[1]))
         with one_thread(len(self.train)):
-            folds = [_in_blocks(predict, target) for predict in self.predict]
-        return CrossFit(self.train, np.stack(folds))
+            for found, predict in zip(folds, self.predict, strict=True):
+                _fill(found, predict, target, every)
+        return CrossFit(self.train, folds)
+
+    def completed(self, X: Any, fold: Rows, some: Flags) -> FoldFits:
+        """Predict the training rows X (N, n) that were not among ``some`` as well."""
+        train = self.train.copy()
+        with one_thread(len(train)):
+            for number, predict in enumerate(self.predict):
+                _fill(train, predict, X, (fold == number) & ~some)
+        return FoldFits(train, self.predict)
 
     def of_columns(self, order: Rows) -> FoldFits:
         """Return the same for rows whose columns come in another order."""
@@ -222,19 +239,21 @@ def fit_folds(
     weight: Real | None = None,
     classes: NDArray[Any] | None = None,
     most: int | None = None,
+    some: Flags | None = None,
 ) -> FoldFits:
-    """Fit the models of `cross_fit`, and predict the training rows X (N, n).
+    """Fit the models of `cross_fit`, and predict the training rows X (N, n), or ``some`` (N,).
 
-    Rows of fold -1 train all models, and their prediction is zero. Inside of `sharing_fits` the
-    same models of the same rows are fitted once.
+    Rows of fold -1 train all models, and their prediction is zero, as is that of other rows than
+    ``some`` until `FoldFits.completed`. Inside of `sharing_fits` the same models of the same rows
+    are fitted once.
     """
     known = _shared.get()
     if known is None:
-        return _fit_folds(model, X, y, fold, weight, classes, most)
+        return _fit_folds(model, X, y, fold, weight, classes, most, some)
     order = _order(X)
     rows = X if order is None else X[:, order]
-    key = _digest(model, rows, y, fold, weight, classes, most)
-    found = known.pop(key, None) or _fit_folds(model, rows, y, fold, weight, classes, most)
+    key = _digest(model, rows, y, fold, weight, classes, most, some)
+    found = known.pop(key, None) or _fit_folds(model, rows, y, fold, weight, classes, most, some)
     if key is not None:
         known[key] = found  # the last one: the first to go
         while len(known) > _SHARED:
@@ -282,6 +301,7 @@ def _fit_folds(
     weight: Real | None,
     classes: NDArray[Any] | None,
     most: int | None,
+    some: Flags | None,
 ) -> FoldFits:
     train = np.zeros((len(y), 1 if classes is None else len(classes)))
     models = []
@@ -292,19 +312,20 @@ def _fit_folds(
             if most is not None and len(used) > most:
                 used = used[:: -(-len(used) // most)]
             fitted = _fit(model, _safe_indexing(X, used), y[used], weight, used, classes)
-            train[held] = _in_blocks(fitted, _safe_indexing(X, np.flatnonzero(held)))
+            _fill(train, fitted, X, held if some is None else held & some)
             models.append(fitted)
     return FoldFits(train, models)
 
 
-def _in_blocks(predict: Callable[[Any], Real], rows: Any) -> Real:
-    """Predict some thousands of rows at a time: a model may make many columns of each."""
-    count = _length(rows)
-    if count <= _ROWS:
-        return predict(rows)
-    starts = range(0, count, _ROWS)
-    parts = [np.arange(start, min(start + _ROWS, count)) for start in starts]
-    return np.concatenate([predict(_safe_indexing(rows, part)) for part in parts])
+def _fill(found: Real, predict: Callable[[Any], Real], X: Any, which: Flags) -> None:
+    """Predict ``which`` (N,) rows, some thousands at a time: a model may make columns of each."""
+    if len(which) <= _ROWS and which.all():
+        found[:] = predict(X)
+        return
+    rows = np.flatnonzero(which)
+    for start in range(0, len(rows), _ROWS):
+        part = rows[start : start + _ROWS]
+        found[part] = predict(_safe_indexing(X, part))
 
 
 def _fit(
