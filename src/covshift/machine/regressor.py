@@ -33,7 +33,7 @@ class VSVR(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ignore[mis
     >>> import numpy as np
     >>> from covshift import VSVR
     >>> rng = np.random.default_rng(0)
-    >>> X, X_target = rng.normal(size=(200, 1)), rng.normal(1, 1, size=(300, 1))
+    >>> X, X_target = rng.normal(size=(200, 1)), rng.normal(0.5, 1, size=(300, 1))
     >>> model = VSVR().fit(X, np.sin(X[:, 0]), X_target=X_target)
     >>> model.predict([[0.5], [1.5]]).round(1)
     array([0.5, 1. ])

@@ -81,9 +81,14 @@ def take_rows(rows: Any, some: Any) -> Any:
         from sklearn.utils import _safe_indexing
 
         return _safe_indexing(rows, some)
-    some = np.asarray(some)
-    xp, numbers = namespace(rows), np.flatnonzero(some) if some.dtype == bool else some
-    return xp.take(rows, xp.asarray(numbers, device=device(rows)), axis=0)
+    if not is_array(some):
+        some = np.asarray(some)
+    if is_numpy(rows):
+        return rows[some]  # in the order that its cells have in memory
+    if is_numpy(some) and some.dtype == bool:
+        some = np.flatnonzero(some)
+    xp = namespace(rows)
+    return xp.take(rows, xp.asarray(some, device=device(rows)), axis=0)
 
 
 # Names of the arrays that signatures speak of.
