@@ -10,6 +10,7 @@ import pytest
 from command import covshift, write
 
 from covshift.exceptions import InputError
+from covshift.files import text as text_tables
 from covshift.files.columns import Column, as_category, objects, plain_number
 from covshift.files.reading import ReadOptions, missing_words
 from covshift.files.samples import made_alike
@@ -334,3 +335,63 @@ def test_ids_of_the_target_alone_are_categories():
     found = pair(text("a", "a"), text("a", "b", kind="text"))
     assert [column.kind for column in found] == ["category"] * 2
     assert as_category(found[1]).values.tolist() == ["a", "b"]
+
+
+_BODIES = {
+    "numbers": lambda k: f"{k / 8},{k},x{k % 3}",
+    "leading zeros": lambda k: f"{k / 8},{k:04d},-0{k}",
+    "a sign": lambda k: f"{k / 8},{f'+{k}' if k == 150 else k},x",
+    "gaps": lambda k: f"{k / 8},{'' if k % 7 else k},{'NA' if k == 150 else k}",
+    "one gap": lambda k: f"{k / 8},{k},{' 7 ' if k == 150 else k}",
+    "an underscore": lambda k: f"{k / 8},{k},{'1_000' if k == 150 else f'w{k}'}",
+    "quotes": lambda k: f'{k / 8},{k},"a\nb"' if k in (100, 150) else f"{k},{k}.5e-3,é",
+    "a short row": lambda k: f"{k},2" if k == 150 else f"{k / 8},{k},zz",
+    "a blank line": lambda k: "" if k == 150 else f"{k / 8},{k},zz",
+    "no end": lambda k: f"inf,nan,{k}e400",
+    "long numbers": lambda k: f"{12345678901234567 + k},{k}e300,0x{k}",
+    "other digits": lambda k: f"{k},١٢,.5",
+    "dates": lambda k: f"true,2020-01-{k % 28 + 1:02d},{k}.",
+}
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("body", _BODIES)
+def test_arrow_reads_text_as_we_do(body, end, tmp_path, monkeypatch):
+    for name in ("_SAMPLE", "_PIECE"):
+        monkeypatch.setattr(text_tables, name, 64)
+    monkeypatch.setattr(text_tables, "_CHUNK", 512)
+    path = tmp_path / "rows.csv"
+    lines = ["a,b,c", *map(_BODIES[body], range(200)), ""]
+    path.write_bytes(end.join(lines).encode())
+    taken = []
+
+    def read():
+        try:
+            found = read_table(str(path)).columns.values()
+        except InputError as error:
+            return str(error)
+        return [(c.kind, c.doubt, c.levels, [str(v) for v in c.values]) for c in found]
+
+    arrow = text_tables._Arrow.read
+
+    def counted(self, lines):
+        found = arrow(self, lines)
+        taken.append(found is not None)
+        return found
+
+    monkeypatch.setattr(text_tables._Arrow, "read", counted)
+    fast = read()
+    assert any(taken)
+    monkeypatch.setattr(text_tables.TextTable, "_fast", lambda *_: None)
+    assert fast == read()
+
+
+def test_an_outcome_of_numbers_is_float64_and_one_with_words_text(tmp_path):
+    path = tmp_path / "rows.csv"
+    rows = [f"{k},{'NA' if k == 3 else k},{'word' if k == 9000 else k}" for k in range(10_000)]
+    path.write_text("\n".join(["a,b,c", *rows]))
+    found = read_table(str(path), {"b": "outcome", "c": "outcome"}).columns
+    assert found["b"].values.dtype == np.float64
+    assert np.isnan(found["b"].values[3])
+    assert found["c"].values[9000] == "word"
+    assert {type(cell) for cell in found["c"].values} == {str}

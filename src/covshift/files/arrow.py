@@ -64,7 +64,7 @@ class ArrowFiles:
             return set()
         return {name for name in kept.get("index_columns", []) if name in self.names}
 
-    def blocks(self, size: int, columns: Sequence[str] | None = None) -> Iterator[Any]:
+    def blocks(self, size: int, columns: Sequence[str] | None = None, *_: Any) -> Iterator[Any]:
         """Yield record batches of at most ``size`` rows, in order, none of them empty."""
         try:
             for batch in self._batches(columns=columns and [*columns], batch_size=size):

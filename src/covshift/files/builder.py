@@ -31,8 +31,9 @@ class TextBlock:
 
     title: str
     line: int  # of the first row
-    cells: Sequence[Sequence[str]]
+    cells: Sequence[Any]  # of each column: text, or float64 where all are numbers
     whole_lines: bool = True  # whether every row is one line
+    zeros: frozenset[int] = frozenset()  # columns of numbers with leading zeros
 
     def __len__(self) -> int:
         return len(self.cells[0])
@@ -63,7 +64,7 @@ class ColumnBuilder:
     """Collects the cells of one column block by block.
 
     ``kind`` is what the user declared, or None to find out; "text" keeps the cells as they are
-    (identifiers).
+    (identifiers), and "outcome" is a category that may be float64 where all cells are numbers.
     """
 
     def __init__(
@@ -80,7 +81,10 @@ class ColumnBuilder:
     def add(self, block: TextBlock) -> None:
         """Add the cells of a block."""
         cells = block.cells[self._place]
-        if self.kind == "text":
+        if isinstance(cells, np.ndarray):
+            self._zeros = self._zeros or (self.kind is None and self._place in block.zeros)
+            self._add_numbers(cells)
+        elif self.kind == "text":
             self._parts.append(objects(cells))
         elif self.kind in ("category", "ordered"):
             self._parts.append(self._text(cells))
@@ -94,7 +98,16 @@ class ColumnBuilder:
             self.held += _TEXT_BYTES * (len(cells) if self.kind == "text" else len(set(cells)))
 
     def finish(self) -> Column:
-        """Return the column, with a doubt where its kind is uncertain."""
+        """Return the column, with a doubt where its kind is uncertain; the blocks are let go."""
+        column = self._finished()
+        self._parts = []
+        return column
+
+    def _finished(self) -> Column:
+        if self.kind == "outcome":
+            typed = all(part.dtype != object for part in self._parts)
+            parts = self._parts if typed else map(_as_text, self._parts)
+            return Column(self.name, "category", _joined([*parts], float if typed else object))
         if self.kind in ("text", "category", "ordered"):
             return Column(self.name, self.kind, _joined(self._parts, object))
         if self.kind is not None or not self._words:
@@ -117,6 +130,9 @@ class ColumnBuilder:
             words = [k for k, number in enumerate(numbers) if number is None]
             if words and self.kind == "number":
                 raise self._no_number(block, words[0], cells[words[0]])
+            if words and self.kind == "outcome":
+                self._parts.append(self._text(cells))
+                return
             if words:
                 self._numbers += sum(x is not None and x == x for x in numbers)
                 self._words |= dict.fromkeys(cells[k].strip() for k in words)
@@ -124,6 +140,9 @@ class ColumnBuilder:
                 return
             values = floats(numbers)
             self._note_zeros("\n" + "\n".join(cells))
+        self._add_numbers(values)
+
+    def _add_numbers(self, values: Real) -> None:
         values = self._missing.blank_numbers(values)
         self._numbers += int((~np.isnan(values)).sum())
         self._parts.append(values)
@@ -251,6 +270,13 @@ def _without_nan(part: NDArray[Any]) -> NDArray[Any]:
     if part.dtype == object:
         return part
     return objects([None if np.isnan(value) else value for value in part])
+
+
+def _as_text(part: NDArray[Any]) -> NDArray[Any]:
+    """Turn a block of numbers into text, with None for what is missing."""
+    if part.dtype == object:
+        return part
+    return objects([None if np.isnan(value) else repr(value) for value in part.tolist()])
 
 
 def _joined(parts: list[NDArray[Any]], dtype: Any) -> NDArray[Any]:

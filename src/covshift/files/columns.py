@@ -25,7 +25,7 @@ from ..encoding.learning import TRUTHS, are_truths
 from ..exceptions import InputError
 from ..numerics.array import Real
 
-Kind = Literal["number", "boolean", "category", "ordered", "date", "text"]
+Kind = Literal["number", "boolean", "category", "ordered", "date", "text", "outcome"]
 
 ID_ROWS = 20  # texts that are all different are ids, from this many on
 _FALSE, _TRUE = "false", "true"

@@ -156,7 +156,8 @@ def _question(pair: Pair, *, declared: bool, free: bool) -> Question | None:
     if declared:
         return None
     doubts = {column.doubt.kind: column.doubt for column in pair.columns if column.doubt}
-    if in_order(pair.levels) is not None:  # which the encoder reads so
+    text = any(column.values.dtype == object for column in pair.columns)
+    if text and in_order(pair.levels) is not None:  # which the encoder reads so
         return None
     if "mixed" in doubts:
         return _mixed(pair, doubts["mixed"].text, free)
@@ -352,9 +353,9 @@ def number_question(
             return Question(name, where, doubt, identifiers(name, free))
         return Question(name, where, doubt, _codes(name))
     levels = codes.code_levels([part.values for part in numbers])
-    many = codes.too_many_codes(numbers[0].values)
     if levels is None:
         return None
+    many = codes.too_many_codes(numbers[0].values)
     gaps = codes.frequent_sentinels(levels, [part.values for part in numbers])
     return _whole(name, where, levels, gaps, many=many)
 

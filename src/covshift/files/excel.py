@@ -56,7 +56,7 @@ class ExcelTable:
         self.index: set[str] = set()
         self.names, self.nameless = named_columns(self.title, names)
 
-    def blocks(self, size: int, _: Any = None) -> Iterator[TextBlock]:
+    def blocks(self, size: int, *_: Any) -> Iterator[TextBlock]:
         """Yield blocks of at most ``size`` rows."""
         width, last = len(self.names), self._line
         full = ((number, row) for number, row in self._rows if any(map(_is_there, row)))

@@ -287,8 +287,8 @@ def _check_classes(title: str, name: str, y: NDArray[Any]) -> None:
 _MOST_CATEGORIES = 50  # more, not asked for as categories, are names or free text
 
 
-class Outcomes(dict[str, list[Any]]):
-    """Outcomes by name, as a data frame has them: floats or text, None where one is missing."""
+class Outcomes(dict[str, Any]):
+    """Outcomes by name, as a data frame has them: float64, or floats or text with None for gaps."""
 
     @property
     def columns(self) -> list[str]:
@@ -302,7 +302,7 @@ def outcome_questions(
     """Ask about outcomes that hold numbers and words; ``categories`` are wanted, or may be."""
     questions = []
     for option, name in beside:
-        if option != "--outcome" or categories:
+        if option != "--outcome" or categories or table.columns[name].values.dtype != object:
             continue
         cells = list(table.columns[name].values)
         numbers, word = _outcome_numbers(cells)
@@ -321,11 +321,15 @@ def outcome_questions(
 
 
 def read_outcomes(
-    beside: Mapping[str, Iterable[str | None]], names: Iterable[str], *, categories: bool | None
+    beside: Mapping[str, Any], names: Iterable[str], *, categories: bool | None
 ) -> tuple[Outcomes, bool]:
     """Read the columns ``names``; also return whether they are ``categories`` (None: find out)."""
-    found, words = Outcomes(), {}
+    found = Outcomes()
+    words: dict[str, str | None] = {}
     for name in names:
+        if isinstance(beside[name], np.ndarray) and beside[name].dtype != object:
+            found[name], words[name] = beside[name], None
+            continue
         cells = list(beside[name])
         numbers, word = _outcome_numbers(cells)
         found[name], words[name] = (cells if word else numbers), word

@@ -77,6 +77,8 @@ class ColumnOptions:
         beside = (name for _, name in (*self.beside, *self.of_target))
         texts = (name for name in (*beside, self.label, self.target_label) if name is not None)
         kinds |= dict.fromkeys(texts, "category")
+        if not self.categories:  # which are told by their spelling
+            kinds |= {name: "outcome" for option, name in self.beside if option == "--outcome"}
         kinds |= dict.fromkeys((name for name in weights if name is not None), "number")
         return kinds if self.id is None else {**kinds, self.id: "text"}
 

@@ -331,13 +331,13 @@ class FolderTable:
         text = f"{title}: {len(parts)} files were read as one table."
         self.notes: list[Note] = [Note("folder", text)] if len(parts) > 1 else []
 
-    def blocks(self, size: int, _: Any = None) -> Iterator[TextBlock]:
+    def blocks(self, size: int, *names: Any) -> Iterator[TextBlock]:
         """Yield blocks of at most ``size`` rows, part by part."""
         said: dict[str, None] = {}
         for part in self._parts:
             with self._opened(str(part)) as table:
                 self._check_alike(table)
-                yield from table.blocks(size)
+                yield from table.blocks(size, *names)
                 for note in table.notes:
                     if note.kind not in said:
                         said[note.kind] = None

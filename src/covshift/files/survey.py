@@ -62,7 +62,7 @@ class SurveyTable:
         }
         self._say_partial()
 
-    def blocks(self, size: int, names: list[str] | None = None) -> Iterator[range]:
+    def blocks(self, size: int, names: list[str] | None = None, *_: Any) -> Iterator[range]:
         """Yield ranges of at most ``size`` rows."""
         rows = len(self._cells[self.names[0]]) if self.names else 0
         for start in range(0, rows, size):

@@ -67,11 +67,12 @@ class Table:
         """Columns as the encoder takes them."""
         found = {}
         for name, column in self.columns.items():
+            kind: Any = column.kind
             if column.values.dtype == object:
                 cells = column.values.tolist()
-                found[name] = Cells.of_text(name, column.kind, cells, column.levels)
+                found[name] = Cells.of_text(name, kind, cells, column.levels)
             else:
-                found[name] = Cells(name, column.kind, column.values)
+                found[name] = Cells(name, kind, column.values)
         return found
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
@@ -131,6 +132,7 @@ class Stream:
         self._missing: dict[str, MissingValues] = {}
         self._left_out = frozenset(source.index) - {*kinds}
         self.title: str = source.title
+        self._place = {name: k for k, name in enumerate(source.names)}
         self.names: list[str] = [name for name in source.names if name not in self._left_out]
 
     @property
@@ -150,7 +152,8 @@ class Stream:
         self._missing = {name: missing_in(name, self._reading) for name in names}
         builders: list[Any] = []
         room = Room(self.title)
-        for block in self._source.blocks(size, names):
+        numbers = [name for name in names if self._kinds.get(name) in (None, "number", "outcome")]
+        for block in self._source.blocks(size, names, numbers):
             if not (whole and builders):
                 builders = [self._builder(name) for name in names]
             for builder in builders:
@@ -165,9 +168,10 @@ class Stream:
     def _builder(self, name: str) -> Any:
         kind, missing, source = self._kinds.get(name), self._missing[name], self._source
         if not source.is_text:
+            kind = "category" if kind == "outcome" else kind
             return _TypedColumn(source, name, kind, missing)
         spelled = replace(source.spelled, date=self._reading.dates.get(name))
-        return ColumnBuilder(name, source.names.index(name), kind, missing, spelled)
+        return ColumnBuilder(name, self._place[name], kind, missing, spelled)
 
     def _whole(self, columns: list[Column]) -> Table:
         """Return the table of all rows, with the notes that only they allow."""

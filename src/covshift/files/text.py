@@ -12,16 +12,20 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterator
-from itertools import chain, islice
+from importlib import import_module
+from itertools import islice
 from typing import Any, BinaryIO
+
+import numpy as np
 
 from ..exceptions import InputError
 from ..show.notes import Note
 from .builder import Spelling, TextBlock, newlines, short
 from .columns import decimal_comma
-from .reading import ReadOptions, is_number
+from .reading import MISSING, ReadOptions, is_number
 
 _SAMPLE = 1 << 16  # characters by which separator and decimal mark are found
+_CHUNK = 1 << 24  # bytes that Arrow reads at a time
 _NAMELESS = re.compile(r"Unnamed: \d+")
 
 
@@ -37,11 +41,8 @@ class TextTable:
         if not head:
             raise InputError(f"{self.title} is empty. It needs a header line and rows.")
         self.notes: list[Note] = []
-        plain = Utf8(title, file, head, reading.encoding, self.notes)
-        lines = io.TextIOWrapper(io.BufferedReader(plain, 1 << 18), "utf-8", newline="")
-        sample = lines.read(_SAMPLE)
-        if len(sample) == _SAMPLE:
-            sample += lines.readline()  # up to the end of a line
+        self._lines = _Lines(Utf8(title, file, head, reading.encoding, self.notes))
+        sample = self._lines.sample
         said = said_separator(sample)
         usual = said or usual_separator(name)
         self._told = reading.separator is not None
@@ -55,8 +56,8 @@ class TextTable:
                 text = f"Separated by {mark}: {title} (--sep says otherwise)."
                 self.notes.append(Note("separator", text))
         self.spelled = self._spelling(rows, reading)
-        every = chain(io.StringIO(sample, newline=""), lines)
-        self._reader = csv.reader(every, delimiter=self._separator, strict=True)
+        self._reader = csv.reader(self._lines, delimiter=self._separator, strict=True)
+        self._passed = 0  # lines that the reader has not seen
         if said:
             self._rows(1)
         header = next(iter(self._rows(1)), None)
@@ -67,22 +68,43 @@ class TextTable:
         self.index: set[str] = set()  # known before any row is read: none
         names = self._check_header([name.strip() for name in header])
         self.names, self.nameless = named_columns(title, names)
+        self._missing = reading.missing & {*MISSING}
 
-    def blocks(self, size: int, _: Any = None) -> Iterator[TextBlock]:
-        """Yield blocks of at most ``size`` rows."""
+    def blocks(self, size: int, names: Any = None, numbers: Any = ()) -> Iterator[TextBlock]:
+        """Yield blocks of at most ``size`` rows, or of more where Arrow reads them.
+
+        It reads the columns ``numbers`` as such, and of the others those in ``names``, where it is
+        installed and the text has no quotes; what it does not take as we do is read by us.
+        """
         width = len(self.names)
+        fast = self._fast(names, numbers) if width > 1 and self.spelled.is_plain else None
         while True:
-            start = self._reader.line_num + 1
-            rows = self._rows(size)
+            if fast is not None and self._lines.left == 0 and (text := self._lines.taken()):
+                start = self._reader.line_num + self._passed + 1
+                found = fast.read(text)
+                if found is not None:
+                    block = TextBlock(self.title, start, found[0], zeros=found[1])
+                    self._passed += len(block)
+                    yield block
+                    continue
+                self._lines.put_back(text)
+            start = self._reader.line_num + self._passed + 1
+            rows = self._rows(size if fast is None else min(size, self._lines.left or size))
             if not rows:
                 return
             if set(map(len, rows)) != {width}:
                 rows = self._mended(rows, start)
-            lines = self._reader.line_num - start + 1
+            lines = self._reader.line_num + self._passed - start + 1
             if rows:
                 yield TextBlock(
                     self.title, start, list(zip(*rows, strict=True)), lines == len(rows)
                 )
+
+    def _fast(self, names: Any, numbers: Any) -> _Arrow | None:
+        try:
+            return _Arrow(self.names, names, numbers, self._separator, self._missing)
+        except ImportError:
+            return None
 
     def _mended(self, rows: list[list[str]], start: int) -> list[list[str]]:
         """Return rows without blank lines at the end of the file; refuse rows of other lengths."""
@@ -117,8 +139,9 @@ class TextTable:
                 error = csv.Error("a cell never ends; a quote may be open")
             elif "unexpected end" in str(error):
                 error = csv.Error("the file ends inside a quoted cell")
+            line = self._reader.line_num + self._passed
             raise InputError(
-                f"{self.title}, line {self._reader.line_num}: {error}. Quotes around a cell come "
+                f"{self.title}, line {line}: {error}. Quotes around a cell come "
                 'in pairs, and a quote inside one is doubled ("").'
             ) from None
 
@@ -153,6 +176,142 @@ class TextTable:
                 "missing. Add a line with the names of the columns."
             )
         return names
+
+
+class _Lines:
+    """Lines of a text that is UTF-8; between two rows, many of them can be taken at once."""
+
+    left: int | None  # lines that are held, where none has quotes
+
+    def __init__(self, plain: Utf8) -> None:
+        self._plain, self._rest, self._ended = plain, b"", False
+        self.sample = self._more(_SAMPLE).decode("utf-8")
+        self._hold(self.sample)
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        line = self._text.readline()
+        if not line:
+            self.put_back(self._more(_SAMPLE))
+            line = self._text.readline()
+        if not line:
+            raise StopIteration
+        if self.left:
+            self.left -= 1
+        return line
+
+    def taken(self) -> bytes:
+        """Take many lines, once none is ``left``; nothing at the end, and before quotes."""
+        text = self._more(_CHUNK)
+        if b'"' in text:
+            self.put_back(text)
+            return b""
+        return text
+
+    def put_back(self, text: bytes) -> None:
+        """Let lines that were taken come one by one."""
+        self._hold(text.decode("utf-8"))
+
+    def _hold(self, lines: str) -> None:
+        self._text, self.left = io.StringIO(lines, newline=""), None
+        if '"' not in lines:  # where a row is a line; else nobody knows
+            self.left = newlines(lines) + (lines[-1:] not in ("", "\n", "\r"))
+
+    def _more(self, size: int) -> bytes:
+        """Return whole lines of ``size`` bytes, about."""
+        pieces, held = [self._rest], len(self._rest)
+        while not self._ended:
+            piece = self._plain.read(_PIECE)
+            self._ended = not piece
+            pieces.append(piece)
+            held += len(piece)
+            if held >= size and (b"\n" in piece or b"\r" in piece[:-1]):
+                text = b"".join(pieces)
+                end = 1 + (text.rfind(b"\n") if b"\n" in piece else text[:-1].rfind(b"\r"))
+                self._rest = text[end:]
+                return text[:end]
+        self._rest = b""
+        return b"".join(pieces)
+
+
+class _Arrow:
+    """Reads lines without quotes by Arrow: numbers as float64, other columns as text."""
+
+    def __init__(
+        self, header: list[str], names: Any, numbers: Any, separator: str, missing: frozenset[str]
+    ) -> None:
+        self._arrow, self._csv = import_module("pyarrow"), import_module("pyarrow.csv")
+        wanted = {*(header if names is None else names)}
+        self._places = [k for k, name in enumerate(header) if name in wanted]
+        self._numbers = {k for k, name in enumerate(header) if name in {*numbers}}
+        self._width, self._separator, self._missing = len(header), separator, sorted(missing)
+
+    def read(self, text: bytes) -> tuple[list[Any], frozenset[int]] | None:
+        """Return the cells of each column, and those with leading zeros; None: read otherwise."""
+        blank = (b"\n\n", b"\n\r", b"\r\r") if b"\r" in text else (b"\n\n",)
+        if text[:1] in b"\r\n" or any(ends in text for ends in blank):
+            return None
+        while self._numbers:
+            try:
+                table = self._table(text)
+                break
+            except self._arrow.ArrowInvalid as error:
+                column = re.search(r"In CSV column #(\d+): CSV conversion error", str(error))
+                if column is None or self._places[int(column[1])] not in self._numbers:
+                    return None
+                self._numbers.remove(self._places[int(column[1])])  # it has other cells as well
+        else:
+            return None
+        cells: list[Any] = [()] * self._width
+        for k, column in zip(self._places, table.columns, strict=True):
+            if k in self._numbers:
+                cells[k] = column.to_numpy()
+            else:
+                cells[k] = column.to_pylist()
+                if max(map(len, cells[k]), default=0) > csv.field_size_limit():
+                    return None
+        cells[0] = cells[0] if len(cells[0]) else range(len(table))  # as many, whatever they are
+        return cells, self._zeros(text)
+
+    def _table(self, text: bytes) -> Any:
+        names = [str(k) for k in range(self._width)]
+        types = {
+            str(k): self._arrow.float64() if k in self._numbers else self._arrow.string()
+            for k in self._places
+        }
+        return self._csv.read_csv(
+            self._arrow.BufferReader(text),
+            self._csv.ReadOptions(column_names=names, block_size=_PIECE * 4),
+            self._csv.ParseOptions(
+                delimiter=self._separator, quote_char=False, ignore_empty_lines=False
+            ),
+            self._csv.ConvertOptions(
+                column_types=types,
+                include_columns=[str(k) for k in self._places],
+                null_values=self._missing,
+                strings_can_be_null=False,
+            ),
+        )
+
+    def _zeros(self, text: bytes) -> frozenset[int]:
+        """Columns of which a cell begins with a zero and a further digit."""
+        end = b"\n" if b"\n" in text else b"\r"
+        data = np.frombuffer(end + text + end, dtype=np.uint8)
+        zero = np.flatnonzero(data[:-1] == ord("0"))
+        zero = zero[(data[zero + 1] >= ord("0")) & (data[zero + 1] <= ord("9"))]
+        before = data[zero - 1]
+        for mark in b"+-":  # a sign belongs to the cell
+            signed = before == mark
+            before[signed] = data[zero[signed] - 2]
+        ends = np.isin(before, np.frombuffer(f"{self._separator}\n\r \t".encode(), np.uint8))
+        zero = zero[ends]
+        if not len(zero):
+            return frozenset()
+        marks = np.flatnonzero((data == ord(end)) | (data == ord(self._separator)))
+        places = (np.searchsorted(marks, zero) - 1) % self._width
+        return frozenset(np.unique(places).tolist())
 
 
 def named_columns(title: str, names: list[str]) -> tuple[list[str], set[str]]:

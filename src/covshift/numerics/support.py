@@ -49,6 +49,7 @@ from ..show.table import Record
 from ..show.words import as_date, readable
 from .array import Flags, Real, is_numpy, to_numpy
 from .parallel import over_rows
+from .row_sample import ENOUGH_ROWS
 from .statistics import holm
 
 LEVEL = 0.01  # chance that anything is reported between samples of one distribution
@@ -56,6 +57,7 @@ NO_OVERLAP = 0.1  # excess share of the target in one such part from which weigh
 STRONG = 0.05  # and from which they need caution
 MISSED = 10.0  # rows' worth of training mass that may have been missed
 _FEW_VALUES = 20  # different values that may be codes, which have no neighbours
+_DRAWN = 8  # of 20,000 rows, drawn with repeats: a thousandth of the target has about twenty
 _WORTH_THREADS = 100_000  # values to sort
 _ATTAINABLE = 1e-3  # a value is tested where its absence would be at least this significant
 
@@ -266,14 +268,18 @@ def _has_ties(
 ) -> bool:
     """Whether some value may have ``fewest`` rows of both samples; False is certain.
 
-    One of the samples then has half of them. Rows of unequal weights, and of a target that stands
-    for more rows than it has, are not counted here.
+    One of the samples then has half of them. Beyond 20,000 target rows values with a thousandth of
+    them are looked for, in rows that are drawn. Rows of unequal weights, and of a target that
+    stands for more rows than it has, are not counted here.
     """
     if (own is not None and own.min() != own.max()) or share.min() != share.max():
         return True
     half = (fewest + 1) // 2
     if rows.size > rows.present or half < 2:
         return True
+    if len(t) > ENOUGH_ROWS:
+        drawn = np.sort(np.random.default_rng(0).choice(t, ENOUGH_ROWS))
+        return bool((drawn[_DRAWN - 1 :] == drawn[: 1 - _DRAWN]).any())
     return any(
         len(ranked) >= half and bool((ranked[half - 1 :] == ranked[: 1 - half]).any())
         for ranked in (np.sort(x), np.sort(t))

@@ -29,6 +29,7 @@ from ..data.parameters import Rules, flag
 from ..data.row_weights import kish
 from ..exceptions import OverlapWarning, WeightWarning
 from ..numerics.array import Real
+from ..numerics.parallel import over_rows
 from ..numerics.quiet import heard
 from .base import Weighter
 from .cdf.weighter import CDFWeights
@@ -36,6 +37,7 @@ from .entropy import EntropyBalancing
 
 _NOISE = 10.0  # penalty of the tilt, in units of 1/N + 1/M
 _MOST_ROWS = 100_000  # of each sample that it is fitted to
+_AT_ONCE = 1 << 15  # rows that are weighed
 
 
 class TiltedCDFWeights(Weighter):
@@ -116,7 +118,16 @@ class TiltedCDFWeights(Weighter):
         return final
 
     def _ratio(self, X: Real) -> Real:
-        return np.asarray(self._tilt.predict_weights(X) * self._cdf.predict_weights(X))
+        found = np.empty(len(X))
+
+        def work(rows: slice) -> None:
+            for start in range(rows.start, rows.stop, _AT_ONCE):
+                some = slice(start, min(start + _AT_ONCE, rows.stop))
+                found[some] = self._tilt._scaled(self._tilt._ratio(X[some]))
+                found[some] *= self._cdf._scaled(self._cdf._ratio(X[some]))
+
+        over_rows(work, len(X), at_least=_AT_ONCE)
+        return found
 
     def _drawn(self, count: int) -> Any:
         if count <= _MOST_ROWS:
