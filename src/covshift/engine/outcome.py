@@ -418,9 +418,17 @@ class BrokenLines(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def transform(self, X: Any) -> Real:
         """Return the columns at rows (M, n): at most eight per feature."""
         rows = np.asarray(X, dtype=np.float64)
-        return np.hstack(
-            [feature.columns(x) for feature, x in zip(self.features_, rows.T, strict=True)]
-        )
+        ends = np.cumsum([0, *(feature.width for feature in self.features_)])
+        found = np.empty((len(rows), ends[-1]))
+
+        def work(chunk: slice) -> None:
+            for start in range(chunk.start, chunk.stop, _AT_ONCE):
+                some = slice(start, min(start + _AT_ONCE, chunk.stop))
+                for k, feature in enumerate(self.features_):
+                    found[some, ends[k] : ends[k + 1]] = feature.columns(rows[some, k])
+
+        over_rows(work, len(rows), at_least=_AT_ONCE)
+        return found
 
 
 class _Feature(NamedTuple):
@@ -430,6 +438,11 @@ class _Feature(NamedTuple):
     categories: bool
     center: float
     scale: float
+
+    @property
+    def width(self) -> int:
+        """Number of columns."""
+        return len(self.values) + (not self.categories)
 
     def columns(self, x: Real) -> Real:
         """Return the basis at x (rows,): (rows, columns)."""

@@ -252,11 +252,16 @@ class RowUnits:
         mass = np.full(len(points), 1 / len(points)) if share is None else to_numpy(share)
         if not mass.all():
             points, mass = points[mass > 0], mass[mass > 0]
-        found = [_column(points[:, k]) for k in range(points.shape[1])]
-        center, spread = np.array(found).reshape(-1, 2).T
-        units = cls(center, spread, np.zeros(len(center)))
-        means = [_mean(units.rounded(points[:, k], k), mass) for k in range(len(center))]
-        return cls(center, spread, _marks(np.array(means)))
+        n = points.shape[1]
+        units, means = cls(np.zeros(n), np.zeros(n), np.zeros(n)), np.zeros(n)
+
+        def work(columns: slice) -> None:
+            for k in range(n)[columns]:
+                units.center[k], units.spread[k] = _column(points[:, k])
+                means[k] = _mean(units.rounded(points[:, k], k), mass)
+
+        over_rows(work, n, at_least=1 + _MANY // max(1, len(points)))
+        return cls(units.center, units.spread, _marks(means))
 
     @property
     def order(self) -> Rows:
