@@ -546,6 +546,54 @@ def design_variance(psi, stratum, cluster):
     return variance
 
 
+def averaged_cross_fit(fit, X, y, T, deals):
+    """Predictions left out (N,) and of the target (M,): means over deals, of a fit for each row.
+
+    ``fit(X, y)`` returns a function of rows.
+    """
+    train, target = np.zeros(len(X)), []
+    for fold in deals:
+        for i in range(len(X)):
+            others = [j for j in range(len(X)) if fold[j] != fold[i]]
+            train[i] += fit(X[others], y[others])(X[i : i + 1])[0] / len(deals)
+        for k in sorted(set(fold)):
+            others = [j for j in range(len(X)) if fold[j] != k]
+            target.append(fit(X[others], y[others])(T))
+    return train, np.mean(target, axis=0)
+
+
+def ridge_left_out(X, y, deals, w):
+    """Left-out predictions (N,) of ridge regressions, each row by fits without its fold.
+
+    Columns of numbers in units of their spread over all rows; the penalty, of a grid, has the least
+    error of all rows left out one at a time.
+    """
+    N, share = len(y), w / w.sum()
+    B = (X - share @ X) / np.sqrt(share @ (X - share @ X) ** 2)
+    A = np.column_stack([np.ones(N), B])
+
+    def coefs(rows, penalty):
+        own, s = A[rows], share[rows]
+        ridge = np.diag([0.0] + [penalty] * B.shape[1])
+        return np.linalg.solve(own.T @ (s[:, None] * own) + ridge, own.T @ (s * y[rows]))
+
+    unit = np.trace(B.T @ (share[:, None] * B)) / B.shape[1]
+    best, least = None, np.inf
+    for penalty in np.logspace(-6, 4, 21) * unit:
+        error = 0.0
+        for i in range(N):
+            rows = [j for j in range(N) if j != i]
+            error += share[i] * (y[i] - A[i] @ coefs(rows, penalty)) ** 2
+        if error < least:
+            best, least = penalty, error
+    found = np.zeros(N)
+    for fold in deals:
+        for k in sorted(set(fold)):
+            b = coefs(np.flatnonzero(fold != k), best)
+            found[fold == k] += A[fold == k] @ b / len(deals)
+    return found
+
+
 # Performance on the target: rows one at a time, pairs of rows for what is ranked.
 
 

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from reference import averaged_cross_fit, ridge_left_out
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.pipeline import make_pipeline
 
-from covshift.engine.outcome import mixture, predict
+from covshift.engine.outcome import (
+    BrokenLines,
+    LeaveOneOutRidge,
+    costly_deals,
+    mixture,
+    predict,
+    ridge_deals,
+    ridge_folds,
+)
 from covshift.exceptions import InputTypeError
-from covshift.numerics.crossfit import CrossFit, Features, cross_fit, deal, sharing_fits
+from covshift.numerics.crossfit import CrossFit, Features, cross_fit, deal, deals, sharing_fits
 
 
 class Rote(RegressorMixin, BaseEstimator):
@@ -281,3 +291,108 @@ def test_people_who_are_alike_are_dealt_one_by_one(kind):
     _, alike = np.unique(np.column_stack([X, y]), axis=0, return_inverse=True)
     alike = alike.reshape(-1)
     assert any(len(set(fold[alike == k])) > 1 for k in range(alike.max() + 1))
+
+
+# Several deals of folds
+
+
+def test_several_deals_are_averaged():
+    X, T, y = two_samples(N=20)
+    dealt = deals(X, y, 4, 3)
+    found = cross_fit(LinearRegression(), Features(X, T), y, dealt)
+    train, target = averaged_cross_fit(
+        lambda A, b: LinearRegression().fit(A, b).predict, X, y, T, dealt
+    )
+    np.testing.assert_allclose(found.train[:, 0], train)
+    np.testing.assert_allclose(found.target[:, 0], target)
+    assert found.folds.shape == (12, 12, 1)
+
+
+def test_deals_differ_and_are_even():
+    X, _, y = two_samples(N=43)
+    dealt = deals(X, y, 5, 6)
+    assert len({tuple(fold) for fold in dealt}) == 6
+    for fold in dealt:
+        assert set(np.bincount(fold)) == {8, 9}
+    np.testing.assert_array_equal(deals(X, y, 5, 1), [deal(X, y, 5)])
+
+
+@pytest.mark.parametrize("levels", [None, 3], ids=["numbers", "categories"])
+def test_deals_follow_the_rows_and_no_form_of_the_columns(levels):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3)), rng.normal(size=60)
+    if levels:
+        X = rng.integers(0, levels, size=(60, 3)).astype(float)
+    dealt, order = deals(X, y, 5, 3), rng.permutation(60)
+    np.testing.assert_array_equal(deals(X[order], y[order], 5, 3), dealt[:, order])
+    for A in (-X, X[:, ::-1], 2.54 * X - 7, X.astype(np.float32).astype(float)):
+        np.testing.assert_array_equal(deals(A, y, 5, 3), dealt)
+
+
+def test_clusters_and_copies_stay_together_in_all_deals():
+    X, _, y = two_samples(N=60)
+    cluster = np.arange(60) // 3
+    twice = np.repeat(np.arange(60), 2)
+    for dealt, group in (
+        (deals(X, y, 5, 4, cluster=cluster), cluster),
+        (deals(X[twice], y[twice], 5, 4), twice),
+    ):
+        for fold in dealt:
+            assert len(set(zip(group.tolist(), fold.tolist(), strict=True))) == len(set(group))
+
+
+@pytest.mark.parametrize("N", [30, 90])  # folds of fewer, and of more, rows than columns
+def test_ridge_regressions_without_a_fold_are_those_fitted_without_it(N):
+    rng = np.random.default_rng(1)
+    X, w = rng.normal(size=(N, 8)), rng.uniform(0.5, 2, N)
+    y = X[:, 0] + X[:, 1] + 2 * rng.normal(size=N)
+    dealt = deals(X, y, 5, 2)
+    found = ridge_folds(LeaveOneOutRidge(), X, y, dealt, None, w, cut=False)
+    np.testing.assert_allclose(found.train[:, 0], ridge_left_out(X, y, dealt, w), rtol=1e-6)
+    by_fold = found.on(X).folds[:, :, 0].reshape(2, 5, N)
+    own = [by_fold[r, dealt[r], np.arange(N)] for r in range(2)]
+    np.testing.assert_allclose(np.mean(own, axis=0), found.train[:, 0])
+
+
+def test_ridge_regressions_of_a_basis_are_nearly_those_of_each_fold():
+    """Bends and penalty of all rows, in place of those of the rows outside a fold."""
+    X, T, y = two_samples(N=400)
+    y = np.abs(X[:, 0]) + y / 2
+    dealt, model = deals(X, y, 5, 3), make_pipeline(BrokenLines(), LeaveOneOutRidge())
+    closed = ridge_folds(model, X, y, dealt, None, None).on(T)
+    fitted = cross_fit(model, Features(X, T), y, dealt)
+    np.testing.assert_allclose(closed.train, fitted.train, atol=0.1)
+    assert np.corrcoef(closed.train[:, 0], fitted.train[:, 0])[0, 1] > 0.99
+    assert closed.train.min() >= y.min()
+
+
+def test_rows_of_weight_zero_are_predicted_and_teach_ridge_regressions_nothing():
+    X, T, y = two_samples(N=50)
+    w = np.ones(50)
+    w[:10] = 0
+    other = np.where(w > 0, y, 99.0)
+    dealt = deals(X, y, 5, 2)
+    one, two = (ridge_folds(LeaveOneOutRidge(), X, z, dealt, None, w).on(T) for z in (y, other))
+    np.testing.assert_allclose(one.train, two.train)
+    np.testing.assert_allclose(one.folds, two.folds)
+    assert one.train[:10].any()
+
+
+def test_chances_of_two_classes_by_ridge_regressions_sum_to_one():
+    X, T, y = two_samples(N=50)
+    labels = np.where(y > 0, "b", "a")
+    found = ridge_folds(
+        LeaveOneOutRidge(), X, labels, deals(X, y, 5, 2), np.array(["a", "b"]), None
+    ).on(T)
+    np.testing.assert_allclose(found.train.sum(axis=1), 1)
+    np.testing.assert_allclose(found.folds.sum(axis=2), 1)
+    assert np.mean(found.train[labels == "b", 1]) > np.mean(found.train[labels == "a", 1]) - 0.2
+
+
+def test_the_number_of_deals_falls_with_the_rows():
+    counts = [ridge_deals(rows, 1_000) for rows in (60, 120, 1_000, 5_000, 5_001)]
+    assert counts == sorted(counts, reverse=True)
+    assert counts[-1] == 1
+    for rows in (60, 500, 3_000):
+        assert ridge_deals(rows, 10**9) == costly_deals(rows)  # many predictions: memory
+        assert ridge_deals(rows, 100) % costly_deals(rows) == 0

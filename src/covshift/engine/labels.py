@@ -43,7 +43,7 @@ from ..data.groups import Groups
 from ..data.row_weights import kish
 from ..exceptions import InputError, WeightWarning
 from ..numerics.array import Flags, Real, Rows, take_rows
-from ..numerics.crossfit import CrossFit, Features, deal, stacked
+from ..numerics.crossfit import CrossFit, Features, deals, stacked
 from ..numerics.influence import Design, Influence
 from ..numerics.quiet import quiet
 from ..show.notes import Note
@@ -235,13 +235,15 @@ class LabelledProblem(Problem):
         """Folds of the labelled rows; rows of the sample teach all models."""
         L = len(self.labelled)
         outcome = np.zeros(L) if self.outcome is None else self.outcome[:L]
-        own = deal(self.sample.X[:L], outcome, self.n_folds)
-        return np.concatenate([own, np.full(len(self.sample.X) - L, -1)])
+        own = deals(self.sample.X[:L], outcome, self.n_folds, self.n_deals)
+        return np.hstack([own, np.full((len(own), len(self.sample.X) - L), -1)])
 
     @cached_property
     def design(self) -> Design:
         """The labelled rows, drawn one by one; those of the sample are no part of them."""
-        return Design.of(len(self.sample.X), np.where(self.fold >= 0, "labelled", "sample"), None)
+        return Design.of(
+            len(self.sample.X), np.where(self.fold[0] >= 0, "labelled", "sample"), None
+        )
 
     def in_group(
         self, signal: Signal, group: int | None, name: str

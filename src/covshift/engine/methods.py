@@ -36,7 +36,8 @@ weights balance about what h explains, so they are those of "dr", and what stays
 
 counts as an error besides. The error of "model" is a jackknife over the folds: with K models, each
 without one fold, and the target means m_k of their predictions, its variance is
-(K - 1) / K sum_k (m_k - mean m)^2. It does not know a bias of the model.
+(K - 1) / K sum_k (m_k - mean m)^2; of several deals, the mean of theirs. It does not know a bias of
+the model.
 
 Margins that describe S rows err as those do. A model h that is linear in what they publish then has
 the target variance var_w(h) / S, with the weighted training rows in the place of target rows: they
@@ -92,6 +93,7 @@ class Engine:
     residual_factor: float = 1.0  # how much of this is added to the model's mean
     caution: float = 1.0  # how far the variance goes from that of flat to that of full weights
     margin_size: float | None = None  # rows that the margins describe which are the target
+    deals: int = 1  # of folds
 
     def means(self, signal: Signal, method: Method) -> Influence:
         """Estimate the target means of L, with the influence of every row (or fold) on them."""
@@ -126,9 +128,15 @@ class Engine:
     def _modelled(self, signal: Signal) -> Influence:
         h = signal.h
         by_fold = np.einsum("m,fmk->fk", self.share, h.folds)
-        K = len(by_fold)
-        train = (K - 1) / K * (by_fold.mean(axis=0) - by_fold)
+        train = self.jackknife(by_fold)
         return Influence(by_fold.mean(axis=0), train, self._target(h.target))
+
+    def jackknife(self, by_fold: Real) -> Real:
+        """Influence (R K, k) of the folds on what their models say, within the deals."""
+        dealt = by_fold.reshape(self.deals, -1, by_fold.shape[1])
+        K = dealt.shape[1]
+        rest = (K - 1) / K * (dealt.mean(axis=1, keepdims=True) - dealt)
+        return np.asarray(rest.reshape(by_fold.shape) / np.sqrt(self.deals))
 
     def _doubly_robust(self, signal: Signal) -> Influence:
         h = signal.h

@@ -11,21 +11,22 @@ Source: Breiman (1996), *Stacked regressions*.
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
-from sklearn.base import BaseEstimator, RegressorMixin, TransformerMixin, is_classifier
+from sklearn.base import BaseEstimator, RegressorMixin, TransformerMixin, clone, is_classifier
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 
 from ..exceptions import InputError, InputTypeError
 from ..numerics.array import Real, Rows
-from ..numerics.crossfit import CrossFit, Features, cross_fit, fit_folds
+from ..numerics.crossfit import CrossFit, Features, FoldFits, cross_fit, distance, fit_folds
 from ..numerics.parallel import over_rows
 from ..numerics.quiet import alone, quiet
 from ..numerics.row_sample import ENOUGH_ROWS, drawn_rows
@@ -36,6 +37,10 @@ LEAST_SHARE = 0.01  # of a model in the mixture; smaller ones are left out
 _LANDMARKS = 200
 _AT_ONCE = 2048  # rows whose kernel fits into the processor's cache
 _NARROW = 0.3  # inverse squared width of the kernel, in units of the mean squared distance
+_FEW_ROWS = 5_000  # up to which folds are dealt several times
+_DEALS = 4_000  # over the number of rows: deals of ridge regressions
+_COSTLY = ((1_000, 4), (_FEW_ROWS, 2))  # up to so many rows: deals of other models
+_PREDICTIONS = 10_000_000  # of target rows by all folds' models
 FEW_ROWS = 50  # below which trees have nothing to split
 
 
@@ -51,44 +56,54 @@ def predict(
 ) -> tuple[CrossFit, list[str]]:
     """Cross-fit the outcome model; return the predictions and the names of the models in them.
 
+    ``fold`` (R, N) are deals, or one (N,): all for ridge regressions, some for costlier models.
     Without a ``model`` those of `_candidates` are mixed; ``final`` weights tell where errors count.
     Beyond 100,000 training rows these are mixed by so many of them, and what is left out of the
     mixture predicts no others.
     """
+    fold = np.atleast_2d(fold)
     if model is not None:
         _check_model(model, classes is not None)
         return _of_the_user(model, features, y, fold, weight, classes), [type(model).__name__]
     if classes is None:  # sums of squares neither overflow nor vanish
         center, unit = float(y.mean()), float(np.abs(y - y.mean()).max()) or 1.0
         y = (y - center) / unit
-    fits = {}
+    fits: dict[str, FoldFits] = {}
     unit_of = LevelUnits().fit(features.train).unit_
     columns = sum(float((x / u).var()) for x, u in zip(features.train.T, unit_of, strict=True))
     some = np.zeros(len(y), dtype=bool)  # rows by which the models are mixed
     some[drawn_rows(len(y), _MOST_ROWS, np.random.default_rng(0))] = True
-    for name, candidate in _candidates(classes, len(y), columns).items():
+    candidates = _candidates(classes, len(y), columns)
+    costly = fold[: costly_deals(len(y))]
+
+    def fitted(candidate: Any, fold: Rows) -> FoldFits:
+        most = most_rows(candidate)
+        options: dict[str, Any] = {"weight": weight, "classes": classes, "most": most, "some": some}
         with quiet(ConvergenceWarning), alone():
-            fits[name] = fit_folds(
-                candidate,
-                features.train,
-                y,
-                fold,
-                weight=weight,
-                classes=classes,
-                most=most_rows(candidate),
-                some=some,
-            )
+            return fit_folds(candidate, features.train, y, fold, **options)
+
+    for name, candidate in candidates.items():
+        if len(fold) > 1 and _is_ridge(candidate):
+            with alone():
+                fits[name] = ridge_folds(candidate, features.train, y, fold, classes, weight)
+        else:
+            fits[name] = fitted(candidate, costly[:1])
     judged = y[some, None]
     values = judged.astype(float) if classes is None else (judged == classes) * 1.0
     shares = mixture(values, [fit.train[some] for fit in fits.values()], final[some])
+    if len(costly) > 1:  # what has a part in the first deal's mixture is fitted in the others too
+        for name, share in zip(candidates, shares, strict=True):
+            if share >= LEAST_SHARE and not _is_ridge(candidates[name]):
+                fits[name] = fits[name].averaged(fitted(candidates[name], costly[1:]), len(costly))
+        shares = mixture(values, [fit.train[some] for fit in fits.values()], final[some])
     used = [k for k, share in enumerate(shares) if share >= LEAST_SHARE]
     with alone():
         kept = [list(fits.values())[k] for k in used]
         if not some.all():
-            kept = [fit.completed(features.train, fold, some) for fit in kept]
+            kept = [fit.completed(features.train, fold[0], some) for fit in kept]
         parts = [fit.on(features.target) for fit in kept]
     shares = shares[used] / shares[used].sum()
-    found = CrossFit.mixed(parts, shares)
+    found = CrossFit.mixed(parts, shares).repeated(len(fold) * (int(fold.max()) + 1))
     names = [list(fits)[k] for k in used]
     chosen = [f"{name} {share:.0%}" for name, share in zip(names, shares, strict=True)]
     if classes is None:
@@ -100,7 +115,8 @@ def _of_the_user(
     model: Any, features: Features, y: NDArray[Any], fold: Rows, weight: Real | None, classes: Any
 ) -> CrossFit:
     try:
-        fit = cross_fit(model, features, y, fold, weight=weight, classes=classes)
+        some = fold[: costly_deals(len(y))]
+        fit = cross_fit(model, features, y, some, weight=weight, classes=classes)
     except Exception as error:  # whatever a model of the user's may raise
         wanted = "numbers" if classes is None else "classes"
         raise InputError(
@@ -113,7 +129,25 @@ def _of_the_user(
             f"outcome_model={type(model).__name__} predicts NaN or inf. Pass another, or leave it "
             "out."
         )
-    return fit
+    return fit.repeated(len(fold) * (int(fold.max()) + 1))
+
+
+def ridge_deals(rows: int, predicted: int) -> int:
+    """Return how often so many rows are dealt for ridge regressions that predict target rows.
+
+    Then the deal moves an estimate by less than .05 standard errors
+    (benchmarks/results/fold_noise.md).
+    """
+    if rows > _FEW_ROWS:
+        return 1
+    fewest = costly_deals(rows)  # of which it is a multiple
+    most = max(1, _PREDICTIONS // (fewest * 5 * predicted))
+    return fewest * min(most, max(1, -(-_DEALS // (fewest * rows))))
+
+
+def costly_deals(rows: int) -> int:
+    """Return how often so many rows are dealt for models that are fitted again for each fold."""
+    return next((count for most, count in _COSTLY if rows <= most), 1)
 
 
 def mixture(values: Real, predicted: list[Real], weight: Real) -> Real:
@@ -215,19 +249,6 @@ def _check_model(model: Any, classes: bool) -> None:
 NAME = "ridge on published numbers"
 
 
-def random_folds(points: Real, y: Real, n_folds: int, random_state: int) -> Rows:
-    """Number the fold of each row (N,), at random, but whatever the order of the rows.
-
-    Few cells have many rows each. Dealt in turn, as `_crossfit.deal` does, folds would be more
-    alike than chance has it, and their jackknife too sure of itself.
-    """
-    order = np.lexsort((y, *points.T))
-    drawn = np.random.default_rng(random_state).permutation(len(y))
-    fold = np.empty(len(y), dtype=np.intp)
-    fold[order] = drawn % min(n_folds, len(y))
-    return fold
-
-
 def predict_linear(
     Z: Real,
     means: Real,
@@ -241,21 +262,16 @@ def predict_linear(
 
     Predictions are not cut off at the range of the outcomes: their mean would not follow then.
     """
-    values = y[:, None].astype(np.float64) if classes is None else (y[:, None] == classes) * 1.0
-    K, k = int(fold.max()) + 1, values.shape[1]
-    train, folds = np.zeros((len(Z), k)), np.zeros((K, len(means), k))
-    first = 0 if classes is None else 1  # shares sum to one
-    for number in range(K):
-        held = fold == number
-        used = ~held if weight is None else ~held & (weight > 0)
-        for column in range(first, k):
-            own = None if weight is None else weight[used]
-            model = LeaveOneOutRidge().fit(Z[used], values[used, column], sample_weight=own)
-            train[held, column] = model.intercept_ + Z[held] @ model.coef_
-            folds[number, :, column] = model.intercept_ + means @ model.coef_
-    if classes is not None:
-        train[:, 0], folds[:, :, 0] = 1 - train.sum(axis=1), 1 - folds.sum(axis=2)
-    return CrossFit(train, folds)
+    model = LeaveOneOutRidge()
+    if classes is None:
+        return ridge_folds(model, Z, y, fold, None, weight, cut=False).on(means)
+    parts = [
+        ridge_folds(model, Z, (y == c) * 1.0, fold, None, weight, cut=False).on(means)
+        for c in classes[1:]
+    ]
+    rest = CrossFit.side_by_side(parts)
+    ones = 1 - rest.train.sum(axis=1, keepdims=True), 1 - rest.folds.sum(axis=2, keepdims=True)
+    return CrossFit.side_by_side([CrossFit(*ones), rest])  # shares sum to one
 
 
 # Ridge regression with the penalty of least leave-one-out error, and bases of columns for it.
@@ -338,6 +354,79 @@ def _reach(B: Real) -> Real:
     return np.where(((B == low) | (B == high)).all(axis=0), high - low, 0.0)
 
 
+def _is_ridge(model: Any) -> bool:
+    last = model[-1] if isinstance(model, Pipeline) else model
+    return isinstance(last, LeaveOneOutRidge | KernelRidge)
+
+
+def ridge_folds(
+    model: Any,
+    X: Real,
+    y: NDArray[Any],
+    fold: Rows,
+    classes: NDArray[Any] | None,
+    weight: Real | None,
+    *,
+    cut: bool = True,
+) -> FoldFits:
+    """Cross-fit a `LeaveOneOutRidge`, alone or behind a basis, over all deals from one fit.
+
+    With the columns Z, ones among them, the rows' shares D, the inverse P of Z'DZ plus the penalty,
+    the coefficients b and what they leave e, those of the rows outside of a fold S are
+
+        b_S = b - P Y' (I - Y P Y')^-1 D_S^(1/2) e_S ,    Y = D_S^(1/2) Z_S ,
+
+    at the penalty of all rows. So many deals cost little: one fit, and for each fold the solution
+    of a system of its rows or of the columns, whichever are fewer. The basis is that of all rows,
+    and sees no outcomes. Two ``classes`` are predicted by the indicator of the second. Predictions
+    are ``cut`` off at the range of the outcomes.
+    """
+    values = y.astype(np.float64) if classes is None else (y == classes[1]) * 1.0
+    share = np.ones(len(y)) if weight is None else weight / weight.sum()
+    used = np.flatnonzero(share > 0)
+    basis = model[:-1] if isinstance(model, Pipeline) else getattr(model, "basis", None)
+    if basis is not None:  # landmarks are drawn from rows in an order of their own
+        basis = clone(basis).fit(X[used[np.argsort(distance(X[used]), kind="stable")]])
+    made = X if basis is None else basis.transform(X)
+    ridge = LeaveOneOutRidge().fit(made[used], values[used], share[used])
+    share = share / share.sum()
+    root = np.sqrt(share)
+
+    B = ridge.standardised(made)
+    moments, axes = _axes(root[:, None] * B)
+    Z = np.column_stack([np.ones(len(B)), B @ axes])
+    P = 1 / np.append(1.0, np.maximum(moments + ridge.penalty_, np.finfo(float).tiny))
+    b = P * (Z.T @ (share * values))
+    rest = root * (values - Z @ b)
+    low, high = ridge.range_ if cut else (-np.inf, np.inf)
+    fold, K = np.atleast_2d(fold), int(fold.max()) + 1
+    train, outside = np.zeros(len(y)), np.empty((len(b), len(fold) * K))
+    for number, (one, k) in enumerate(product(fold, range(K))):
+        held = np.flatnonzero(one == k)
+        own = root[held, None] * Z[held]
+        if len(held) < len(b):
+            left = own.T @ np.linalg.solve(_near(len(held)) - (own * P) @ own.T, rest[held])
+        else:
+            left = np.linalg.solve(_near(len(b)) - own.T @ own * P, own.T @ rest[held])
+        outside[:, number] = b - P * left
+        train[held] += np.clip(Z[held] @ outside[:, number], low, high) / len(fold)
+
+    def of(found: Real) -> Real:
+        return found[..., None] if classes is None else np.stack([1 - found, found], axis=-1)
+
+    def predict(rows: Any) -> Real:
+        B = ridge.standardised(np.asarray(rows) if basis is None else basis.transform(rows))
+        Z = np.column_stack([np.ones(len(B)), B @ axes])
+        return of(np.clip(Z @ outside, low, high).T)
+
+    return FoldFits(of(train), together=predict)
+
+
+def _near(size: int) -> Real:
+    """Return the unit matrix, and a little: leverages of one are less."""
+    return np.eye(size) * (1 + 1e-9)
+
+
 class LevelUnits(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Columns of two values in units of their range, the others as they are.
 
@@ -373,11 +462,16 @@ class KernelRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.gamma = gamma
         self.count = count
 
+    @property
+    def basis(self) -> Pipeline:
+        """What makes the columns, not yet fitted."""
+        landmarks = Nystroem(gamma=self.gamma, n_components=self.count, random_state=0)
+        return make_pipeline(LevelUnits(), landmarks)
+
     def fit(self, X: Real, y: Real, sample_weight: Real | None = None) -> Self:
         """Fit to rows X (N, n), with weights where they are given."""
-        self.units_ = LevelUnits().fit(X)
-        landmarks = Nystroem(gamma=self.gamma, n_components=self.count, random_state=0)
-        columns = landmarks.fit_transform(self.units_.transform(X))
+        self.units_, landmarks = (step for _, step in self.basis.steps)
+        columns = landmarks.fit_transform(self.units_.fit_transform(X))
         ridge = LeaveOneOutRidge().fit(columns, y, sample_weight=sample_weight)
         self.landmarks_ = landmarks.components_
         self.coef_ = landmarks.normalization_.T @ ridge.coef_

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from ..data import Groups, Samples
 from ..data.row_weights import kish
 from ..numerics.array import Flags, Real, Rows
-from ..numerics.crossfit import CrossFit, Features, deal
+from ..numerics.crossfit import CrossFit, Features, deals
 from ..numerics.influence import Design, Influence
 from .explanation import Moved
 from .intervals import Errors, Number
 from .methods import Engine, Method, Signal, share_of_full_weights
-from .outcome import NAME, classifies, predict, predict_linear, random_folds
+from .outcome import NAME, classifies, costly_deals, predict, predict_linear, ridge_deals
 from .sensitivity import Bound
 from .weights import Weights
 
@@ -82,6 +82,7 @@ class Problem:
             self.finite_population,
             self._full_share(),
             margin_size=self.margin_size,
+            deals=len(self.fold),
         )
 
     @property
@@ -215,8 +216,9 @@ class Problem:
         w = (self.sample.d if method == "none" else self.weights.final) * train
         there = self.margin_size or kish(self.sample.share * target)
         if method == "model":
-            K = self.n_folds_
-            return Errors(Design.simple(K), K - 1, kish(w), there, self.confidence)
+            K = int(self.fold.max()) + 1
+            by_deal = Design(None, np.repeat(np.arange(len(self.fold)), K))
+            return Errors(by_deal, K - 1, kish(w), there, self.confidence)
         freedom = float(self.design.degrees_within(w > 0))
         if method != "none" and self.weights.weighter is not None:
             freedom = min(freedom, kish(w) - 1)  # estimated weights may rest on few rows
@@ -284,12 +286,8 @@ class Problem:
         ]
 
     @cached_property
-    def n_folds_(self) -> int:
-        return int(self.fold.max()) + 1
-
-    @cached_property
     def fold(self) -> Rows:
-        """Fold of each row."""
+        """Fold of each row in each deal: (R, N)."""
         if self.n_folds not in self.dealt:
             self.dealt[self.n_folds] = self._deal()
         return self.dealt[self.n_folds]
@@ -297,9 +295,14 @@ class Problem:
     def _deal(self) -> Rows:
         Z = self.sample.X
         y = np.zeros(len(Z)) if self.outcome is None else self.outcome
-        if self.sample.known is not None and self.design.unit is None:
-            return random_folds(self.sample.known.points, y, self.n_folds, self.random_state)
-        return deal(Z, y, self.n_folds, cluster=self.design.unit)
+        return deals(Z, y, self.n_folds, self.n_deals, cluster=self.design.unit)
+
+    @property
+    def n_deals(self) -> int:
+        """How often the rows are dealt."""
+        if self.outcome_model is not None:
+            return costly_deals(len(self.sample.X))
+        return ridge_deals(len(self.sample.X), len(self.sample.T))
 
     @property
     def _groups(self) -> Groups:

@@ -145,8 +145,7 @@ def _solve(
     if method == "model":
         by_fold = np.array([_newton(T, share, T.T @ part, family)[0] for part in means])
         b, A = _newton(T, share, T.T @ (share * h.target[:, 0]), family)
-        K = len(by_fold)
-        train = (K - 1) / K * (by_fold.mean(axis=0) - by_fold)
+        train = problem.engine.jackknife(by_fold)
     else:
         residual = X * (y - h.train[:, 0])[:, None]
         full = max(

@@ -28,7 +28,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
 from ..engine.methods import Engine, beyond_noise, share_of_full_weights
-from ..engine.outcome import FEW_ROWS, LEAST_SHARE, BoostedClasses, predict, tree_settings
+from ..engine.outcome import (
+    FEW_ROWS,
+    LEAST_SHARE,
+    BoostedClasses,
+    costly_deals,
+    predict,
+    tree_settings,
+)
 from ..engine.problem import Problem
 from ..exceptions import InputError
 from ..numerics.array import Real, Rows
@@ -61,6 +68,12 @@ class ScoredProblem(Problem):
     rest: Real | None = None  # (N, k): what the outcome model leaves of the metrics
     caution: float = 2 / 3  # see `engine.methods.Engine`
     fits: dict[str, FoldFits] = field(default_factory=dict)  # calibrations of the scores
+    of_classes: bool = False  # whether a classifier is judged
+
+    @property
+    def n_deals(self) -> int:
+        """How often the rows are dealt: models of classes are fitted again for each fold."""
+        return costly_deals(len(self.sample.X)) if self.of_classes else super().n_deals
 
     @cached_property
     def engine(self) -> Engine:
@@ -107,7 +120,8 @@ class ScoredProblem(Problem):
         if learned is not None:
             more = len(learned.labels)
             y = np.concatenate([y, learned.labels])
-            fold = np.concatenate([fold, np.full(more, -1)])  # in no fold: all models see them
+            unseen = np.full((len(fold), more), -1)  # in no fold: all models see them
+            fold = np.hstack([fold, unseen])
             final = np.concatenate([final, np.zeros(more)])
             d = np.concatenate([d, learned.d])
         found, chosen = predict(
@@ -146,7 +160,7 @@ class ScoredProblem(Problem):
             part = Part(
                 Features(np.vstack([own.train, more.Z]), own.target),
                 np.concatenate([labels, more.labels]),
-                np.concatenate([self.fold, np.full(len(more.labels), -1)]),
+                np.hstack([self.fold, np.full((len(self.fold), len(more.labels)), -1)]),
                 None if d is None else np.concatenate([d, more.d]),
             )
             for name, fit in part.fits(classes).items():
@@ -221,7 +235,7 @@ class Part:
 
     features: Features
     labels: Rows  # (n,): numbers of the classes
-    fold: Rows  # (n,); -1: seen by the models of all folds
+    fold: Rows  # (R, n); -1: seen by the models of all folds
     weight: Real | None = None  # (n,)
 
     def fits(self, classes: Rows) -> dict[str, FoldFits]:

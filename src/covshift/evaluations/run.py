@@ -185,6 +185,7 @@ class Run:
             np.unique(outcome.y[used], return_inverse=True)[1].reshape(-1).astype(np.float64),
             scores=here.columns(),
             learned=self._learned(everywhere, outcome, sample),
+            of_classes=bool(everywhere.classes),
         )
         if problem.design.units < 2:
             raise InputError(

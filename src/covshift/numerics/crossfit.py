@@ -4,8 +4,12 @@ The rows are dealt into K folds; model k learns from the rows outside fold k and
 inside. A target row gets the mean of the K models. So the residuals of the training rows are honest
 whatever the model, and an overfitted model only makes the estimate less precise, not wrong.
 
+Of few rows the deal itself moves an estimate, by up to half a standard error. So these are dealt R
+times, and a row is predicted by the mean over the deals, each time by a model that has not seen it.
+
 Source: Chernozhukov et al. (2018), *Double/debiased machine learning for treatment and structural
-parameters*. Cost: K fits of each model.
+parameters*; of several deals they take the median or mean of the estimates, we the mean of the
+predictions. Cost: R K fits of each model.
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -33,6 +38,7 @@ from .row_sample import ENOUGH_ROWS
 
 _ROWS = 1 << 16  # predicted at a time
 _MANY_ROWS = 100_000
+_SEED = 0  # of several deals: benchmarks/fold_noise.py tries others
 _FEW_DISTINCT = 30  # rows, which may be equal by chance
 _APART, _FILLED = 0.9, 0.2  # shares of values that differ, and of a lattice that they fill
 
@@ -42,7 +48,7 @@ class CrossFit:
     """Predictions h of k columns: of every training row left out, and of the target rows."""
 
     train: Real  # (N, k)
-    folds: Real  # (K, M, k): the target rows by the model of each fold
+    folds: Real  # (R K, M, k): the target rows by the model of each fold of each deal
 
     @property
     def target(self) -> Real:
@@ -52,12 +58,18 @@ class CrossFit:
     @classmethod
     def mixed(cls, parts: Sequence[CrossFit], shares: Real) -> CrossFit:
         """Return a mixture of predictions, ``shares`` summing to one."""
-        pairs = [(share, part) for share, part in zip(shares, parts, strict=True) if share]
+        count = max(len(part.folds) for part in parts)
+        pairs = [(share, part.repeated(count)) for share, part in zip(shares, parts, strict=True)]
         train, folds = (
-            np.asarray(sum(share * getattr(part, name) for share, part in pairs))
+            np.asarray(sum(share * getattr(part, name) for share, part in pairs if share))
             for name in ("train", "folds")
         )
         return cls(train, folds)
+
+    def repeated(self, count: int) -> CrossFit:
+        """Repeat the deals until there are the models of ``count`` folds."""
+        times = count // len(self.folds)
+        return self if times == 1 else CrossFit(self.train, np.tile(self.folds, (times, 1, 1)))
 
     @classmethod
     def known(cls, train: Real, target: Real, n_folds: int) -> CrossFit:
@@ -145,6 +157,40 @@ def deal(X: Real, y: Real, n_folds: int, *, cluster: Any = None) -> Rows:
     return np.asarray(rank[group] % min(n_folds, len(first)))
 
 
+def deals(X: Real, y: Real, n_folds: int, count: int, *, cluster: Any = None) -> Rows:
+    """Number the fold of each row in several deals (count, N); one is that of `deal`.
+
+    Rows are ordered by their distance from the mean in units of the columns' spread, and chance
+    deals them from this order: it is the same for columns of another sign, unit or order, and
+    nearly so for rounded numbers. Rows of one cluster, and copies of a row, stay together.
+    """
+    if count == 1:
+        return deal(X, y, n_folds, cluster=cluster)[None]
+    key = row_hash(X, units=RowUnits.of(X))
+    if cluster is None and keys_repeat(key):
+        cluster = _copies(X, key, y)
+    group = np.arange(len(X))
+    if cluster is not None:
+        group = np.unique(cluster, return_inverse=True)[1].reshape(-1)
+    place = np.empty(len(X), dtype=np.intp)
+    place[np.lexsort((key, y, distance(X)))] = np.arange(len(X))
+    first = np.full(int(group.max()) + 1, len(X))
+    np.minimum.at(first, group, place)
+    rank = np.empty(len(first), dtype=np.intp)
+    rank[np.argsort(first)] = np.arange(len(first))
+    drawn = (np.random.default_rng((k, _SEED)).permutation(len(first)) for k in range(count))
+    return np.stack([order[rank][group] % min(n_folds, len(first)) for order in drawn])
+
+
+def distance(X: Real) -> Real:
+    """Squared distance of rows from their mean, in units of the columns' spread, rounded: (N,)."""
+    largest = np.abs(X).max(axis=0, initial=1e-300)
+    Z = X / np.where(largest > 0, largest, 1.0)  # squares neither overflow nor vanish
+    spread = Z.std(axis=0)
+    Z = (Z - Z.mean(axis=0)) / np.where(spread > 1e-12, spread, np.inf)
+    return np.asarray(np.round((Z**2).sum(axis=1), 9))
+
+
 def _in_turn(order: Rows, n_folds: int) -> Rows:
     fold = np.empty(len(order), dtype=np.intp)
     fold[order] = np.arange(len(order)) % min(n_folds, len(order))
@@ -202,10 +248,13 @@ class FoldFits:
     """The models of all folds, and what they predict for the training rows left out."""
 
     train: Real  # (N, k)
-    predict: Sequence[Callable[[Any], Real]]  # of each fold: rows -> (rows, k)
+    predict: Sequence[Callable[[Any], Real]] = ()  # of each fold: rows -> (rows, k)
+    together: Callable[[Any], Real] | None = None  # or of all at once: rows -> (folds, rows, k)
 
     def on(self, target: Any) -> CrossFit:
         """Predict the target rows as well."""
+        if self.together is not None:
+            return CrossFit(self.train, self.together(target))
         every = np.ones(_length(target), dtype=bool)
         folds = np.empty((len(self.predict), len(every), self.train.shape[1]))
         with one_thread(len(self.train)):
@@ -214,12 +263,17 @@ class FoldFits:
         return CrossFit(self.train, folds)
 
     def completed(self, X: Any, fold: Rows, some: Flags) -> FoldFits:
-        """Predict the training rows X (N, n) that were not among ``some`` as well."""
+        """Predict the training rows X (N, n) that were not among ``some`` as well; of one deal."""
         train = self.train.copy()
         with one_thread(len(train)):
             for number, predict in enumerate(self.predict):
                 _fill(train, predict, X, (fold == number) & ~some)
         return FoldFits(train, self.predict)
+
+    def averaged(self, others: FoldFits, deals: int) -> FoldFits:
+        """Put the other deals, ``deals`` with this one, beside this one."""
+        train = (self.train + (deals - 1) * others.train) / deals
+        return FoldFits(train, [*self.predict, *others.predict])
 
     def of_columns(self, order: Rows) -> FoldFits:
         """Return the same for rows whose columns come in another order."""
@@ -243,9 +297,9 @@ def fit_folds(
 ) -> FoldFits:
     """Fit the models of `cross_fit`, and predict the training rows X (N, n), or ``some`` (N,).
 
-    Rows of fold -1 train all models, and their prediction is zero, as is that of other rows than
-    ``some`` until `FoldFits.completed`. Inside of `sharing_fits` the same models of the same rows
-    are fitted once.
+    Several deals (R, N) may be given. Rows of fold -1 train all models, and their prediction is
+    zero, as is that of other rows than ``some`` until `FoldFits.completed`. Inside of
+    `sharing_fits` the same models of the same rows are fitted once.
     """
     known = _shared.get()
     if known is None:
@@ -305,16 +359,18 @@ def _fit_folds(
 ) -> FoldFits:
     train = np.zeros((len(y), 1 if classes is None else len(classes)))
     models = []
+    own, deals = np.zeros_like(train), np.atleast_2d(fold)
     with one_thread(len(y)):
-        for number in range(int(fold.max()) + 1):
-            held = fold == number
+        for one, number in product(deals, range(int(fold.max()) + 1)):
+            held = one == number
             used = np.flatnonzero(~held if weight is None else ~held & (weight > 0))
             if most is not None and len(used) > most:
                 used = used[:: -(-len(used) // most)]
             fitted = _fit(model, _safe_indexing(X, used), y[used], weight, used, classes)
-            _fill(train, fitted, X, held if some is None else held & some)
+            _fill(own, fitted, X, held if some is None else held & some)
+            train[held] += own[held]
             models.append(fitted)
-    return FoldFits(train, models)
+    return FoldFits(train / len(deals), models)
 
 
 def _fill(found: Real, predict: Callable[[Any], Real], X: Any, which: Flags) -> None:

@@ -70,7 +70,10 @@ class Design:
             named = np.unique(cluster, return_inverse=True)[1].reshape(-1)
             pairs = np.column_stack([stratum, named])
             found, unit = np.unique(pairs, axis=0, return_inverse=True)
-            unit, stratum = unit.reshape(-1), found[:, 0]
+            if len(found) < size:  # else every row is a cluster, and there are none
+                unit, stratum = unit.reshape(-1), found[:, 0]
+            else:
+                unit = None
         counts = np.bincount(stratum)
         lonely = int((counts == 1).sum()) if len(counts) > 1 else 0
         sampled = None
