@@ -12,7 +12,6 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterator
-from importlib import import_module
 from itertools import islice
 from typing import Any, BinaryIO
 
@@ -242,7 +241,10 @@ class _Arrow:
     def __init__(
         self, header: list[str], names: Any, numbers: Any, separator: str, missing: frozenset[str]
     ) -> None:
-        self._arrow, self._csv = import_module("pyarrow"), import_module("pyarrow.csv")
+        import pyarrow as arrow
+        import pyarrow.csv as arrow_csv
+
+        self._arrow, self._csv = arrow, arrow_csv
         wanted = {*(header if names is None else names)}
         self._places = [k for k, name in enumerate(header) if name in wanted]
         self._numbers = {k for k, name in enumerate(header) if name in {*numbers}}
