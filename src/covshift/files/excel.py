@@ -9,6 +9,7 @@ from typing import Any, BinaryIO
 
 from ..exceptions import InputError
 from ..numerics.progress import import_extra
+from ..numerics.quiet import quiet
 from ..show.notes import Note
 from ..show.words import meant
 from .builder import Spelling, TextBlock
@@ -29,7 +30,8 @@ class ExcelTable:
         self.notes: list[Note] = []
         self.spelled = Spelling(reading.decimal or ".", reading.thousands)
         try:
-            book = library.load_workbook(file, read_only=True, data_only=True)
+            with quiet(UserWarning):  # of styles that it lacks, and of what is no cell
+                book = library.load_workbook(file, read_only=True, data_only=True)
         except Exception as error:  # openpyxl has errors of its own, and passes on others
             raise _unreadable(title, error) from None
         sheet = self._sheet(title, book, reading)
