@@ -443,6 +443,18 @@ def test_a_level_without_a_name_is_not_lost_in_a_csv_file(tmp_path):
         margins.to_csv(tmp_path / "m.csv")
 
 
+def test_half_a_surrogate_pair_survives_a_json_file(tmp_path):
+    margins = Margins.from_rows(pd.DataFrame({"a": ["\ud800", "b"] * 2}, dtype=object), min_count=2)
+    margins.to_json(tmp_path / "m.json")
+    assert Margins.from_json(tmp_path / "m.json") == margins
+    with pytest.raises(InputError, match="letters that are none in Unicode"):
+        margins.to_csv(tmp_path / "m.csv")
+
+
+def test_subnormal_numbers_have_round_ends():
+    assert roundest(np.float64(5e-324), np.float64(1e-323)) == 5e-324
+
+
 def test_levels_of_rows_are_those_of_a_sample():
     """Blanks, True and 1.0 are spelled in one way, so that a sample meets margins of itself."""
     cells = pd.Series([" a", "a", True, "True", 1.0, 1, "1", 2.5], dtype=object)

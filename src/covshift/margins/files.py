@@ -110,9 +110,12 @@ def _refuse_blanks(margins: Any) -> None:
     for name in margins.columns:
         cells = [margins.single[name].cells] if isinstance(margins.single.get(name), Margin) else []
         cells += [t.cells[t.columns.index(name)] for t in margins.tables if name in t.columns]
-        empty = any(not level for part in cells for level in getattr(part, "levels", ()))
-        if empty or name != name.strip() or not name:
-            what = "a category without a name" if empty else "blanks at the ends of its name"
+        levels = [level for part in cells for level in getattr(part, "levels", ())]
+        odd = not all(map(_is_unicode, [name, *levels]))
+        if not all([*levels, name]) or name != name.strip() or odd:
+            what = "a category without a name" if name else "no name"
+            what = "blanks at the ends of its name" if name != name.strip() else what
+            what = "letters that are none in Unicode" if odd else what
             raise InputError(
                 f"The column {name!r} has {what}, which a CSV file does not keep. Rename it, or "
                 "write a JSON file."
@@ -184,7 +187,15 @@ FORMAT = "covshift margins"
 
 def json_text(margins: Any) -> str:
     """Return the text of a file."""
-    return json.dumps(to_data(margins), indent=1, ensure_ascii=False) + "\n"
+    text = json.dumps(to_data(margins), indent=1, ensure_ascii=False)
+    if not _is_unicode(text):
+        text = json.dumps(to_data(margins), indent=1)
+    return text + "\n"
+
+
+def _is_unicode(text: str) -> bool:
+    """Whether UTF-8 can hold a text; half a surrogate pair is no letter."""
+    return text == text.encode(errors="replace").decode()
 
 
 def read_json(path: Any) -> Any:

@@ -114,6 +114,8 @@ def roundest(low: float, high: float) -> float:
     size = int(np.floor(np.log10(max(abs(low), abs(high)))))
     for digits in range(-size, _MOST_DIGITS - size):
         unit = 10.0**-digits
+        if unit == 0:  # of numbers next to zero, which have few digits
+            break
         found = float(np.round(np.ceil(low / unit) * unit, max(digits, 0)))
         if low <= found < high:
             return found
