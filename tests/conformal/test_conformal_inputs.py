@@ -358,6 +358,13 @@ def test_a_label_of_a_null_character_is_one_class():
         ConformalClassifier(LogisticRegression(), weighter=None).fit(X[:2], labels, X_target=T)
 
 
+def test_infinite_numbers_of_a_frame_are_refused():
+    people = pd.DataFrame(X, columns=["age", "size"])
+    people.loc[0, "age"] = np.inf
+    with pytest.raises(InputError, match="column 'age' \\(1 inf\\)"):
+        ConformalRegressor(Ridge(), weighter=None, method="cv+").fit(people, y)
+
+
 def test_gaps_that_the_model_never_saw_are_refused():
     """In rows to calibrate by, and in new ones; the model was fitted without an encoder."""
     people = pd.DataFrame(X, columns=["age", "size"])

@@ -226,6 +226,14 @@ def test_errors_of_numbers_do_not_depend_on_the_unit(ask, unit):
         assert other[metric].standard_error == pytest.approx(size * error, rel=1e-6)
 
 
+def test_errors_beyond_all_comparison_have_no_r2(ask):
+    """Predictions of seven for outcomes of 1e-99: its derivative overflows."""
+    options = {"weighter": None, "outcome_model": LinearRegression(), "task": "numbers"}
+    found = ask(np.full(N, 7.0), Z * 1e-99, target_scores=np.full(M, 7.0), **options)
+    assert found["rmse"].value == pytest.approx(7)
+    assert np.isnan(found["r2"].value)
+
+
 def test_a_positive_number_of_one_row_has_no_upper_end():
     one = Influence(np.array([3.0]), np.zeros((9, 1)), np.zeros((0, 1)))
     found = Errors(Design.simple(9), 0.0, 1.0, 1.0, 0.95).number(one, positive=True)

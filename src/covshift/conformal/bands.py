@@ -238,7 +238,7 @@ def _numbers(estimator: Any, X: Any) -> Real:
 
 def check_new_rows(estimator: Any, X: Any) -> None:
     """Refuse text and gaps of a frame that a model knows nothing of: it was fitted without any."""
-    if not (takes_tables(estimator) or hasattr(estimator, "encoder_") or column_names(X) is None):
+    if not takes_tables(estimator) and column_names(X) is not None:
         check_points(X, "X")
 
 

@@ -149,6 +149,8 @@ class Regressed:
         """Bound the linear part of R^2 at the corrected means."""
         means = self._means(self._parts("r2"), method, group)
         slope = _slope_of_r2(means.value).T  # (3, 1)
+        if not np.isfinite(slope).all():
+            return explained(means)
         values, h = self.parts("r2")
         linear = Signal(values @ slope, CrossFit(h.train @ slope, h.folds @ slope))
         bound = self.problem.bound_of(linear, "linear part of r2")
@@ -208,6 +210,8 @@ def explained(influence: Influence) -> Influence:
     if not spread > _ROUNDING * abs(square):
         return influence.column(0).times(np.nan)
     slope = _slope_of_r2(influence.value)
+    if not np.isfinite(slope).all():  # errors beyond all comparison with the outcomes
+        return influence.column(0).times(np.nan)
     return replace(influence.linear(slope), value=np.array([1 - mse / spread]))
 
 
@@ -215,7 +219,8 @@ def _slope_of_r2(means: Real) -> Real:
     """Derivative (1, 3) by the means of e^2, y and y^2."""
     mse, mean, square = means
     spread = square - mean**2
-    ratio = mse / spread / spread  # a fourth power of y would overflow or vanish
+    with np.errstate(over="ignore"):
+        ratio = mse / spread / spread  # a fourth power of y would overflow or vanish
     return np.array([[-1 / spread, -2 * mean * ratio, ratio]])
 
 

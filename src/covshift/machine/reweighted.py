@@ -16,7 +16,14 @@ from ..data.fields import ESTIMATOR, Kind, Labels, Maybe, OrNone, Part, Reals
 from ..data.fit import TARGET_REQUEST
 from ..data.labels import outcomes_for
 from ..data.row_weights import row_weights
-from ..data.validation import check_given, is_margins, unwrap_target, warn_of_no_target
+from ..data.validation import (
+    check_given,
+    check_points,
+    column_names,
+    is_margins,
+    unwrap_target,
+    warn_of_no_target,
+)
 from ..encoding import TableEncoder, groups_of
 from ..encoding.feature import with_groups
 from ..encoding.samples import encode_samples, takes_tables
@@ -316,6 +323,8 @@ def fit_for_target(
     if not takes_tables(estimator) and TableEncoder.learn(X, rows) is not None:
         given = {"X_target": None if rows is None else (rows,), "sample_weight": sample_weight}
         return Reweighted(estimator, weighter=None).fit(X, y, **given)
+    if not takes_tables(estimator) and column_names(X) is not None:
+        check_points(X, "X")
     return _fit_last(estimator, X, y, target, sample_weight, of_target)
 
 
