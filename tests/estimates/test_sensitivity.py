@@ -28,6 +28,9 @@ from covshift import (
     diagnose,
     estimate,
 )
+from covshift.data import Samples
+from covshift.datasets import make_survey
+from covshift.engine.columns import ColumnSets
 from covshift.engine.methods import Signal
 from covshift.engine.sensitivity import Bound, Robustness, benchmark, robustness_value
 from covshift.exceptions import InputError
@@ -467,3 +470,12 @@ def test_an_answer_that_is_the_null_already_takes_no_reason(shifted):
     assert same.robustness().value == 0
     assert "nothing to undo" in same.robustness().sentence
     assert "undo" not in str(same)
+
+
+def test_weights_without_a_feature_are_those_of_the_others():
+    survey = make_survey(120, 150, random_state=0)
+    sets = ColumnSets.of(Samples.of(survey.X, survey.y, survey.X_target), survey.y)
+    every = range(len(sets.names))
+    for k in every:
+        others = sets.weights([j for j in every if j != k])
+        np.testing.assert_allclose(sets.weights_without(k), others, rtol=1e-8, atol=1e-10)

@@ -10,6 +10,7 @@ import pytest
 from command import covshift, write
 
 from covshift.exceptions import InputError
+from covshift.files import sources
 from covshift.files import text as text_tables
 from covshift.files.columns import Column, as_category, objects, plain_number
 from covshift.files.reading import ReadOptions, missing_words
@@ -395,3 +396,22 @@ def test_an_outcome_of_numbers_is_float64_and_one_with_words_text(tmp_path):
     assert np.isnan(found["b"].values[3])
     assert found["c"].values[9000] == "word"
     assert {type(cell) for cell in found["c"].values} == {str}
+
+
+def test_a_table_of_too_many_columns_is_refused_at_its_header(tmp_path):
+    path = tmp_path / "wide.csv"
+    path.write_text(",".join(f"c{k}" for k in range(20_001)) + "\nno,rows,that,fit\n")
+    with pytest.raises(InputError, match=r"20,001 columns, and at most 20,000 .*PCA"):
+        read_table(str(path))
+
+
+def test_a_file_beyond_memory_is_refused_at_its_beginning(tmp_path, monkeypatch):
+    for name, size in {"_SAMPLE": 64, "_PIECE": 64, "_CHUNK": 4096}.items():
+        monkeypatch.setattr(text_tables, name, size)
+    monkeypatch.setattr(sources, "memory", lambda: 3 * 100_000)
+    path = tmp_path / "long.csv"
+    path.write_text("a,b\n" + "1.5,2.5\n" * 10_000)  # 160,000 bytes of numbers
+    with pytest.raises(InputError, match=r"is larger than memory: its first .* shuf"):
+        read_table(str(path))
+    monkeypatch.setattr(sources, "memory", lambda: 3 * 200_000)
+    assert len(read_table(str(path))) == 10_000

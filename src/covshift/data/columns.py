@@ -60,12 +60,12 @@ def check_outcomes(
     if names is not None and len(set(names)) < len(names):
         raise InputError(f"{title} has several columns of the same name. Rename them.")
     if names is None:
-        columns = _columns(y, title)
+        columns = _columns(y, title, numbers)
         series = getattr(y, "name", None)
         one = series if isinstance(series, str) and series else title
         names = [one] if len(columns) == 1 else [f"{title}{k}" for k in range(len(columns))]
     else:
-        columns = [_plain_column(column_of(y, name)) for name in names]
+        columns = [_column(column_of(y, name), numbers) for name in names]
     if not columns:
         raise InputError(f"{title} has no columns. Pass one number or label per training row.")
     found = []
@@ -125,7 +125,7 @@ def texts(values: Any, size: int, name: str, of: str, gap: str | None = None) ->
     return np.array([gap if is_gap(cell) else spelled(cell) for cell in cells], dtype=str)
 
 
-def _columns(y: Any, title: str) -> list[Sequence[Any]]:
+def _columns(y: Any, title: str, numbers: bool) -> list[Any]:
     values: NDArray[Any]
     if np.ma.isMaskedArray(y):
         values = y
@@ -141,8 +141,17 @@ def _columns(y: Any, title: str) -> list[Sequence[Any]]:
             f"{title} has {values.ndim} dimensions. Pass one entry per row, or several columns."
         )
     if values.ndim == 1:
-        return [_plain_column(y)]
-    return [_plain_column(values[:, k]) for k in range(values.shape[1])]
+        return [_column(y, numbers)]
+    return [_column(values[:, k], numbers) for k in range(values.shape[1])]
+
+
+def _column(values: Any, numbers: bool) -> Any:
+    """Return an array of NumPy's numbers as it is where ``numbers`` are wanted, else a list."""
+    dtype = getattr(values, "dtype", None)
+    plain = isinstance(dtype, np.dtype) and dtype.kind in "fiub"
+    if numbers and plain and not np.ma.isMaskedArray(values):
+        return np.asarray(values)
+    return _plain_column(values)
 
 
 def _plain_column(values: Any) -> list[Any]:
@@ -161,9 +170,13 @@ def _plain_column(values: Any) -> list[Any]:
     return list(values)
 
 
-def _numbers(name: str, column: Sequence[Any], remedy: str) -> Outcome:
+def _numbers(name: str, column: Any, remedy: str) -> Outcome:
     """Read numbers and booleans; text is refused."""
     y, present = np.zeros(len(column)), np.ones(len(column), dtype=bool)
+    if isinstance(column, np.ndarray):
+        present = ~np.isnan(column)
+        y[present] = column[present]
+        column = ()
     for k, cell in enumerate(column):
         if is_gap(cell):
             present[k] = False

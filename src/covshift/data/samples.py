@@ -26,6 +26,7 @@ from .features import FeatureColumns, Made, check_groups, features_of, made_of, 
 from .groups import Groups
 from .row_weights import DesignWeights, check_weight, kish, row_weights, target_weights
 from .validation import Target, check_host_samples, column_names, is_margins, unwrap_target
+from .values import MOST_COLUMNS, too_wide
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,6 +115,9 @@ class Samples:
                 "X_target is None. Pass rows of the population that the answer is for."
             )
         margins = target if is_margins(target) else None
+        width = getattr(X, "shape", (0,))[-1]
+        if width > MOST_COLUMNS:
+            raise InputError(too_wide("X", width))
         named = NamedColumns(X, None if margins is not None else target)
         y = named.outcomes(y)
         more = {name: named.of_rows(values, name) for name, values in (beside or {}).items()}
@@ -453,7 +457,7 @@ def _groups_given(by: Any, named: NamedColumns) -> tuple[Any, Any]:
 
 
 def _check_size(rows: Real, names: tuple[str, ...], title: str) -> None:
-    most = dict(zip(names, np.abs(rows).max(axis=0), strict=True))
+    most = dict(zip(names, np.maximum(rows.max(axis=0), -rows.min(axis=0)), strict=True))
     large = [name for name, size in most.items() if size > LARGEST]
     small = [name for name, size in most.items() if 0 < size < 1 / LARGEST]
     for found, what, squares in (

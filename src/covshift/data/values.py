@@ -208,3 +208,15 @@ def _fits(text: str, form: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+MOST_COLUMNS = 20_000  # that two samples are compared in
+
+
+def too_wide(title: str, width: int) -> str:
+    """Say that a table has too many columns to compare, and what to do."""
+    return (
+        f"{title} has {width:,} columns, and at most {MOST_COLUMNS:,} can be compared in a "
+        "reasonable time. Keep those that the outcome depends on, or summarise them first: for "
+        "example by sklearn.decomposition.PCA, fitted to both samples together."
+    )

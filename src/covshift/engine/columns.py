@@ -37,6 +37,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations
 from math import comb
 from typing import Any
@@ -136,6 +137,28 @@ class ColumnSets:
         """Weights (N,), mean one, that carry the features J to the target; they may be negative."""
         found = len(self.d) * self.d * (1 + self.B @ self._coefficients(J)[:, 1])
         return np.asarray(found / found.mean())
+
+    def weights_without(self, k: int) -> Real:
+        """`weights` of all features but k, from the inverse of the whole: O(N p + p^2) each."""
+        out = (self.parents == k).any(axis=1)
+        inside = np.where(out, 0.0, self.sides[:, 1])
+
+        def solved(c: Real) -> Real:
+            x = self._inverse @ c
+            x -= self._inverse[:, out] @ np.linalg.solve(self._inverse[np.ix_(out, out)], x[out])
+            x[out] = 0.0
+            return x
+
+        first = solved(inside)
+        found = len(self.d) * self.d * (1 + self.B @ (first + self.penalty * solved(first)))
+        return np.asarray(found / found.mean())
+
+    @cached_property
+    def _inverse(self) -> Real:
+        p = len(self.gram)
+        return np.asarray(
+            cho_solve(cho_factor(self.gram + self.penalty * np.eye(p), lower=True), np.eye(p))
+        )
 
     def influence(self, J: Iterable[int]) -> Influence:
         """Return v(J), with the influence of every row."""

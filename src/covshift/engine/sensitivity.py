@@ -318,10 +318,7 @@ def robustness(
     whole, w = sets.value(every), sets.weights(every)
     own = sets.mean - whole
     needed = apart * abs(own / change) if clear else apart
-    rows = [
-        benchmark(sets.names[k], y, w, sets.weights([j for j in every if j != k]), needed)
-        for k in every
-    ]
+    rows = [benchmark(sets.names[k], y, w, sets.weights_without(k), needed) for k in every]
     side = np.sign(own if clear else change) or 1.0
     order = sorted(every, key=lambda k: -side * rows[k].bias)
     columns: tuple[str, ...] | None = None if apart else ()

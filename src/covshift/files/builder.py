@@ -17,6 +17,7 @@ from .columns import Column, Doubt, Kind, floats, objects
 from .reading import MissingValues
 
 _LEADING_ZERO = re.compile(r"\n[ \t]*[-+]?0[0-9]")
+_LARGE = 1 << 25  # bytes of an array that has pages of its own, which go back when it does
 _TEXT_BYTES = 64  # of a short text
 
 
@@ -74,6 +75,7 @@ class ColumnBuilder:
         self._missing, self._spelled = missing, spelled
         self._parts: list[NDArray[Any]] = []
         self._numbers = 0
+        self._joined, self._small = 0, 0  # parts that are large, and bytes of those after them
         self._words: dict[str, None] = {}
         self._zeros = False
         self.held = 0  # bytes, about
@@ -146,6 +148,12 @@ class ColumnBuilder:
         values = self._missing.blank_numbers(values)
         self._numbers += int((~np.isnan(values)).sum())
         self._parts.append(values)
+        self._small += values.nbytes
+        if self._small > _LARGE:  # many small arrays would leave holes in memory, between columns
+            last = self._parts[self._joined :]
+            if all(part.dtype != object for part in last):
+                self._parts[self._joined :] = [np.concatenate(last)]
+            self._joined, self._small = len(self._parts), 0
 
     def _fast(self, cells: Sequence[str]) -> Real | None:
         """Read cells that are all numbers as Python spells them, or return None."""

@@ -380,20 +380,35 @@ _PIECE = 1 << 20
 _GROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
+_FEWER = (
+    "Use a sample of its rows, such as (head -1 FILE; tail -n +2 FILE | shuf -n 1000000) > "
+    "sample.csv; covshift predict alone takes tables of any length."
+)
+
+
 class Room:
     """Counts what the cells of a table take while it is read."""
 
     def __init__(self, title: str) -> None:
         self._title, self._rows, self._most = title, 0, _SHARE * memory()
 
-    def check(self, rows: int, held: int) -> None:
-        """Count more rows; refuse a table of which ``held`` bytes are more than memory allows."""
+    def check(self, rows: int, held: int, done: float | None = None) -> None:
+        """Count more rows; refuse a table of which ``held`` bytes are more than memory allows.
+
+        ``done`` is the share of the file that was read, where that is known: what the whole will
+        take is then told at its beginning.
+        """
         self._rows += rows
         if held > self._most:
             raise InputError(
                 f"{self._title} is larger than memory, or never ends: {self._rows:,} rows take "
-                f"{held / 1e9:.1f} of {memory() / 1e9:.1f} GB. Use a sample of its rows; covshift "
-                "predict alone takes tables of any length."
+                f"{held / 1e9:.1f} of {memory() / 1e9:.1f} GB. {_FEWER}"
+            )
+        if done and held / done > self._most:
+            raise InputError(
+                f"{self._title} is larger than memory: its first {self._rows:,} rows are "
+                f"{done:.1%} of it, and all would take {held / done / 1e9:.1f} of "
+                f"{memory() / 1e9:.1f} GB. {_FEWER}"
             )
 
 

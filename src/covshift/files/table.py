@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..data.values import MOST_COLUMNS, too_wide
 from ..encoding.cells import Cells
 from ..exceptions import InputError
 from ..show.notes import Note
@@ -143,6 +144,8 @@ class Stream:
 
     def whole(self) -> Table | None:
         """Return all rows as one table; None where there are none."""
+        if len(self.names) > MOST_COLUMNS:
+            raise InputError(too_wide(self.title, len(self.names)))
         size = _TEXT_ROWS if self._source.is_text else _TYPED_ROWS
         return next(self.parts(size, whole=True), None)
 
@@ -159,7 +162,8 @@ class Stream:
             for builder in builders:
                 builder.add(block)
             if whole:
-                room.check(len(block), sum(builder.held for builder in builders))
+                done = getattr(self._source, "done", None)
+                room.check(len(block), sum(builder.held for builder in builders), done)
             else:
                 yield self._table([builder.finish() for builder in builders])
         if whole and builders:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import os
 import re
+import stat
 from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
@@ -41,6 +43,7 @@ class TextTable:
             raise InputError(f"{self.title} is empty. It needs a header line and rows.")
         self.notes: list[Note] = []
         self._lines = _Lines(Utf8(title, file, head, reading.encoding, self.notes))
+        self._size = _size(file)
         sample = self._lines.sample
         said = said_separator(sample)
         usual = said or usual_separator(name)
@@ -68,6 +71,12 @@ class TextTable:
         names = self._check_header([name.strip() for name in header])
         self.names, self.nameless = named_columns(title, names)
         self._missing = reading.missing & {*MISSING}
+
+    @property
+    def done(self) -> float | None:
+        """Share of the file that has been read, once that is some of it; None: not known."""
+        read = self._lines.count
+        return min(1.0, read / self._size) if self._size and read >= _CHUNK else None
 
     def blocks(self, size: int, names: Any = None, numbers: Any = ()) -> Iterator[TextBlock]:
         """Yield blocks of at most ``size`` rows, or of more where Arrow reads them.
@@ -177,6 +186,15 @@ class TextTable:
         return names
 
 
+def _size(file: BinaryIO) -> int | None:
+    """Bytes of a file; None of what is unpacked on the way, or comes through a pipe."""
+    try:
+        found = os.fstat(file.fileno())
+    except (AttributeError, OSError):
+        return None
+    return found.st_size if stat.S_ISREG(found.st_mode) else None
+
+
 class _Lines:
     """Lines of a text that is UTF-8; between two rows, many of them can be taken at once."""
 
@@ -184,6 +202,7 @@ class _Lines:
 
     def __init__(self, plain: Utf8) -> None:
         self._plain, self._rest, self._ended = plain, b"", False
+        self.count = 0  # bytes
         self.sample = self._more(_SAMPLE).decode("utf-8")
         self._hold(self.sample)
 
@@ -226,6 +245,7 @@ class _Lines:
             self._ended = not piece
             pieces.append(piece)
             held += len(piece)
+            self.count += len(piece)
             if held >= size and (b"\n" in piece or b"\r" in piece[:-1]):
                 text = b"".join(pieces)
                 end = 1 + (text.rfind(b"\n") if b"\n" in piece else text[:-1].rfind(b"\r"))
