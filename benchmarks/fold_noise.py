@@ -56,7 +56,9 @@ def dealt(seed: int, one: bool):
     """Deal folds by another seed; ``one``: once."""
     counts = {"ridge_deals": outcome.ridge_deals, "costly_deals": outcome.costly_deals}
     crossfit._SEED = seed
-    crossfit.row_hash = lambda X, own=0, units=None: ROW_HASH(X, own + 7919 * seed, units)
+    crossfit.row_hash = lambda X, seed=0, units=None, own=seed: ROW_HASH(
+        X, seed + 7919 * own, units
+    )
     rooms = (outcome, problem, scored, explanation)
     for room in rooms if one else ():
         for name in counts:

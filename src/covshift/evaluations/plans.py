@@ -263,7 +263,8 @@ def judged(
     trained = _trained(sample.beside.get("trained_on"), len(sample.X))
     used = _judging(scored, outcome, sample.d, trained)
     here, labels = scored.rows(used), outcome.y[used]
-    problem = ScoredProblem(**_flat(sample.take(used), labels, settings), scores=here.columns())
+    flat = _flat(sample.take(used), labels, settings)
+    problem = ScoredProblem(**flat, scores=here.columns(), of_classes=bool(here.classes))
     if not here.classes:
         return sample, used, Regressed(problem, labels, here.train[:, 0], here.target[:, 0])
     return sample, used, Classified(problem, here, codes(labels, here.classes))
