@@ -11,9 +11,12 @@ import numpy as np
 import pytest
 from command import rows, write
 from sklearn.base import clone
+from sklearn.linear_model import LinearRegression
 
+from covshift import estimate
 from covshift.cli import main
 from covshift.comparison import Method, compare
+from covshift.datasets import make_survey
 from covshift.numerics.progress import Progress, reporting, track
 from covshift.weights import (
     KLIEP,
@@ -199,3 +202,18 @@ def test_an_interrupted_command_says_one_line_and_writes_nothing(
     assert main([*argv, "-o", str(tmp_path / "out.html")]) == 130
     assert capfd.readouterr() == ("", "covshift: stopped. Nothing was written.\n")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["0.csv", "1.csv"]
+
+
+def test_an_estimate_says_which_of_its_steps_it_is_at(monkeypatch):
+    seen = []
+
+    class Model(LinearRegression):
+        def fit(self, X, y):
+            seen.append(Progress.doing)
+            return super().fit(X, y)
+
+    monkeypatch.setattr(Progress, "doing", "estimate")
+    survey = make_survey(60, 60, random_state=0)
+    estimate(survey.X, survey.y, survey.X_target, outcome_model=Model())
+    assert set(seen) == {"step 3 of 4, outcome models"}
+    assert Progress.doing == "estimate"

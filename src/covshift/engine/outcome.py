@@ -28,6 +28,7 @@ from ..exceptions import InputError, InputTypeError
 from ..numerics.array import Real, Rows
 from ..numerics.crossfit import CrossFit, Features, FoldFits, cross_fit, distance, fit_folds
 from ..numerics.parallel import over_rows
+from ..numerics.progress import doing
 from ..numerics.quiet import alone, quiet
 from ..numerics.row_sample import ENOUGH_ROWS, drawn_rows
 
@@ -44,6 +45,7 @@ _PREDICTIONS = 10_000_000  # of target rows by all folds' models
 FEW_ROWS = 50  # below which trees have nothing to split
 
 
+@doing("step 3 of 4, outcome models")
 def predict(
     model: Any,
     features: Features,

@@ -15,6 +15,7 @@ from ..diagnostics.coverage import in_words, neighborhood, set_aside, significan
 from ..diagnostics.measure import diagnose_samples
 from ..exceptions import NoOverlapError
 from ..numerics.array import Flags, Real, Rows
+from ..numerics.progress import doing
 from ..numerics.quiet import quiet
 from ..numerics.support import NO_OVERLAP, Uncovered
 from ..show.notes import Note
@@ -34,6 +35,7 @@ class Covered:
     trusted: bool = True  # whether the sample shows the whole of it
 
 
+@doing("step 1 of 4, overlap")
 def check_overlap(
     sample: Samples,
     known: Rows,

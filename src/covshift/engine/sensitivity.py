@@ -51,6 +51,7 @@ import numpy as np
 from ..exceptions import InputError
 from ..numerics.array import Real
 from ..numerics.crossfit import CrossFit
+from ..numerics.progress import doing
 from ..numerics.row_sample import ENOUGH_ROWS, drawn_rows
 from ..show.answer import Answer
 from ..show.notes import Note
@@ -377,6 +378,7 @@ def _robustness_of(answer: Any, null: float | None) -> Robustness:
     return robustness(moved, row.value, plain, null, proportion=row.proportion)
 
 
+@doing("step 4 of 4, what would undo the answer")
 def robust(answer: Any) -> Any:
     """Return estimates or evaluations that know what would undo their first number."""
     row = answer.headline

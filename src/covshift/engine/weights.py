@@ -17,6 +17,7 @@ from ..data.validation import checked
 from ..encoding.feature import with_groups
 from ..exceptions import NoOverlapError, OverlapWarning, WeightWarning
 from ..numerics.array import Real
+from ..numerics.progress import doing
 from ..numerics.quiet import alone, quiet
 from ..show.notes import Note
 from ..weights import CDFWeights, as_weighter, effective_sample_size
@@ -116,6 +117,7 @@ class Weights:
         return float(self.final.max())
 
 
+@doing("step 2 of 4, weights")
 def weigh(
     sample: Samples, weighter: Any, *, max_weight: float | None, random_state: int
 ) -> Weights:

@@ -12,6 +12,7 @@ import numpy as np
 from ..data.values import MOST_COLUMNS, too_wide
 from ..encoding.cells import Cells
 from ..exceptions import InputError
+from ..numerics.progress import Progress
 from ..show.notes import Note
 from .builder import ColumnBuilder
 from .columns import Column, Kind, text_column
@@ -154,7 +155,7 @@ class Stream:
         names = [name for name in self.names if only is None or name in only]
         self._missing = {name: missing_in(name, self._reading) for name in names}
         builders: list[Any] = []
-        room = Room(self.title)
+        room, before = Room(self.title), Progress.doing
         numbers = [name for name in names if self._kinds.get(name) in (None, "number", "outcome")]
         for block in self._source.blocks(size, names, numbers):
             if not (whole and builders):
@@ -163,9 +164,12 @@ class Stream:
                 builder.add(block)
             if whole:
                 done = getattr(self._source, "done", None)
+                if done is not None:
+                    Progress.doing = f"reading {self.title}, {done:.0%} done"
                 room.check(len(block), sum(builder.held for builder in builders), done)
             else:
                 yield self._table([builder.finish() for builder in builders])
+        Progress.doing = before
         if whole and builders:
             yield self._whole([builder.finish() for builder in builders])
 

@@ -95,6 +95,16 @@ class Progress:
 
 
 @contextmanager
+def doing(what: str) -> Iterator[None]:
+    """Name a part of the work, and what is left of it, for the lines of `reporting`."""
+    before, Progress.doing = Progress.doing, what
+    try:
+        yield
+    finally:
+        Progress.doing = before
+
+
+@contextmanager
 def reporting() -> Iterator[None]:
     """Say every ten seconds what is done, on stderr, unless a terminal shows it or all is quiet."""
     if Progress.hidden or sys.stderr.isatty():
