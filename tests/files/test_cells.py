@@ -351,6 +351,7 @@ _BODIES = {
     "no end": lambda k: f"inf,nan,{k}e400",
     "long numbers": lambda k: f"{12345678901234567 + k},{k}e300,0x{k}",
     "other digits": lambda k: f"{k},١٢,.5",
+    "marks of an order": lambda k: f"{k},\ufeff{'nan(1)' if k == 150 else k},\ufeff",
     "dates": lambda k: f"true,2020-01-{k % 28 + 1:02d},{k}.",
 }
 

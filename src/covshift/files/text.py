@@ -275,6 +275,8 @@ class _Arrow:
         blank = (b"\n\n", b"\n\r", b"\r\r") if b"\r" in text else (b"\n\n",)
         if text[:1] in b"\r\n" or any(ends in text for ends in blank):
             return None
+        if text.startswith(codecs.BOM_UTF8) or b"nan(" in text.lower():  # it drops the mark, and
+            return None  # takes nan(1) for a number
         while self._numbers:
             try:
                 table = self._table(text)
