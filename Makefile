@@ -7,6 +7,7 @@ PYTHON ?= python3
 PYTEST_ARGS ?= -n 2 --dist worksteal
 TORCH ?= torch
 CASES ?= 100000
+TABLE ?=
 ARGS ?=
 SPHINX_ARGS ?= -W --keep-going
 BENCHMARKS ?= first_use operators machines defaults blend auto boosting boosting_quality weights discrepancy new_rows reweighted weighted_penalty conformal conformal_labels plan diagnose diagnose_level calibration overlap recommendation answers growth
@@ -59,8 +60,8 @@ test-extras: $(STAMP)extras ## Run the tests that need an extra or Chromium (TOR
 test-oldest: $(OLDEST)/.stamp-test ## Run the tests at the oldest declared versions (Python 3.11 or 3.12)
 	OPENBLAS_NUM_THREADS=1 $(OLDEST)/bin/python $(PYTEST) -m "not thorough" $(PYTEST_ARGS)
 
-fuzz: $(STAMP)test ## Try the properties of tests/fuzz on cases that nobody chose (CASES=100000)
-	COVSHIFT_FUZZ=$(CASES) OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest tests/fuzz $(PYTEST_ARGS)
+fuzz: $(STAMP)test ## Try the properties of tests/fuzz on cases that nobody chose (CASES=100000, TABLE=FILE to keep the count)
+	COVSHIFT_FUZZ=$(CASES) COVSHIFT_FUZZ_TABLE=$(TABLE) OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest tests/fuzz $(PYTEST_ARGS)
 
 coverage: $(STAMP)test ## Run the tests with coverage; the pages are in htmlcov/
 	$(BIN)/python -m pytest $(PYTEST_ARGS) --cov --cov-report=term --cov-report=html

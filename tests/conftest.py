@@ -54,7 +54,8 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     """
     if not hasattr(signal, "SIGALRM"):
         return (yield)
-    seconds = THOROUGH_SECONDS if item.get_closest_marker("thorough") else SECONDS
+    long = item.get_closest_marker("thorough") or "COVSHIFT_FUZZ" in os.environ
+    seconds = THOROUGH_SECONDS if long else SECONDS
 
     def stop(*_: object) -> None:
         pytest.fail(f"The test has not ended after {seconds} seconds.")

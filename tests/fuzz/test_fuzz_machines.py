@@ -36,7 +36,7 @@ def fitted(model, X, y, T, **options):
     return unless_refused(model.fit, X, y, X_target=T, **options)
 
 
-@fuzz(CASES, KIND, CORRECTION, KERNEL, st.sampled_from([2, 3]), of_100_000=6_000)
+@fuzz(CASES, KIND, CORRECTION, KERNEL, st.sampled_from([2, 3]), of_100_000=4_800)
 def test_probabilities_are_probabilities_and_agree_with_the_label(
     drawn, kind, correction, kernel, classes
 ):
@@ -56,7 +56,7 @@ def test_probabilities_are_probabilities_and_agree_with_the_label(
 
 
 @pytest.mark.thorough
-@fuzz(CASES, KIND, CORRECTION, KERNEL, of_100_000=3_000)
+@fuzz(CASES, KIND, CORRECTION, KERNEL, of_100_000=2_400)
 def test_predictions_do_not_depend_on_the_order_of_rows(drawn, kind, correction, kernel):
     y, (rows, order) = outcomes(drawn, 0), drawn.orders
     model = fitted(machine(kind, correction, kernel, 0), drawn.X, y, drawn.T)
@@ -68,7 +68,7 @@ def test_predictions_do_not_depend_on_the_order_of_rows(drawn, kind, correction,
     np.testing.assert_allclose(again.predict(drawn.T), model.predict(drawn.T), atol=1e-5)
 
 
-@fuzz(CASES, KIND, CORRECTION, KERNEL, of_100_000=2_000)
+@fuzz(CASES, KIND, CORRECTION, KERNEL, of_100_000=1_600)
 def test_a_constant_outcome_is_predicted(drawn, kind, correction, kernel):
     y = np.full(len(drawn.X), 3.5)
     model = fitted(machine(kind, correction, kernel, 0), drawn.X, y, drawn.T)
