@@ -143,9 +143,9 @@ def estimate(
     -----
     Theory: section 9. Sources: Robins, Rotnitzky and Zhao (1994); Chernozhukov et al. (2018),
     *Double/debiased machine learning for treatment and structural parameters*. Cost: one fit of the
-    weighter and five fits of the outcome models (three beyond 20,000 training rows), O(N + M)
-    besides. Models of ours learn from at most 100,000 rows per fold, the default weights from as
-    many of each sample.
+    weighter and five fits of the outcome models (three beyond 20,000 training rows; 20 up to 1,000
+    and 10 up to 5,000, over several deals of the folds), O(N + M) besides. Models of ours learn
+    from at most 100,000 rows per fold, the default weights from as many of each sample.
 
     Examples
     --------
@@ -154,7 +154,7 @@ def estimate(
     >>> survey = make_survey(500, 1000, random_state=0)
     >>> found = estimate(survey.X, survey.y, survey.X_target)
     >>> print(found.sentence)
-    Sample: 40.2%. Adjusted to the target population: 31.8% (95% CI 27...% to 3...%).
+    Sample: 40.2%. Adjusted to the target population: 31.7% (95% CI 27...% to 3...%).
     """
     refuse_old_order(X, y)
     quantity = as_quantity("mean" if what is None else what)

@@ -150,8 +150,9 @@ def evaluate(
     Sources: Robins, Rotnitzky and Zhao (1994); Białek, Perrakis et al. (2023), *Estimating model
     performance under covariate shift without labels*; Steingrimsson, Gatsonis, Li and Dahabreh
     (2023), *Transporting a prediction model for use in a new target population*. Cost: one fit of
-    the weighter and five fits of the outcome models per model (three beyond 20,000 rows); metrics
-    O(n K), with a sort O(n log n), n = N + M.
+    the weighter and five fits of the outcome models per model (three beyond 20,000 rows; 20 up to
+    1,000 and 10 up to 5,000, over several deals of the folds); metrics O(n K), with a sort
+    O(n log n), n = N + M.
 
     Examples
     --------
@@ -165,7 +166,7 @@ def evaluate(
     >>> model = model.fit(survey.X[:400], survey.y[:400])
     >>> found = evaluate(model, survey.X[400:], survey.y[400:], survey.X_target)
     >>> print(found.sentence)
-    Accuracy: 0.760 on your data, 0.78... expected on the target (95% CI 0.7... to 0.82...).
+    Accuracy: 0.760 on your data, 0.78... expected on the target (95% CI 0.7... to 0.83...).
     """
     asked = model if isinstance(model, Predictions) else Predictions(model)
     asked.check()
