@@ -41,7 +41,7 @@ OTHER: dict[str, Any] = {
 EXACT: dict[str, Any] = {"n_estimators": 2, "learning_rate": 0.5, "leaf_solve": "exact"}
 
 
-@pytest.mark.part(8)
+@pytest.mark.part(20)
 @parametrize_with_checks(
     [Booster(**variant) for Booster in BOOSTERS for variant in ({"n_estimators": 5}, EXACT)]
 )

@@ -347,6 +347,7 @@ def test_weights_on_stdout_are_data_alone(files):
     assert covshift("weigh", *pair(files), "--json").code == 2
 
 
+@pytest.mark.thorough
 def test_the_report_is_one_html_file(files):
     pytest.importorskip("matplotlib")
     pytest.importorskip("jinja2")

@@ -135,6 +135,7 @@ def test_json_holds_all_numbers_and_the_notes_of_the_files(files, plain, truth, 
     assert [note["kind"] for note in noted] == ["columns of the target", "categories"]
 
 
+@pytest.mark.thorough
 def test_the_file_holds_every_method(files, plain, truth):
     found = lines((files / "table.csv").read_text())
     assert list(found[0]) == [

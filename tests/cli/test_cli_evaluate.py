@@ -214,6 +214,7 @@ def test_a_model_file_is_applied_to_both_files(files, handed):
     assert len(judged.predict(handed["X"])) == N
 
 
+@pytest.mark.thorough
 def test_a_model_file_gets_numbers(files):
     model = files / "other.covshift"
     paths = [files / "train.csv", files / "target.csv", "--label", "y", "--drop", "p"]

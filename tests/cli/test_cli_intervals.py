@@ -496,6 +496,7 @@ def test_a_table_without_rows_or_with_one_is_no_target(files):
     assert done.out == "person,prediction,lower,upper\n"
 
 
+@pytest.mark.thorough
 def test_a_calibrated_model_still_predicts_and_is_judged(files):
     _, found = asked(files, "b-calibrated")
     assert "set" not in found

@@ -63,6 +63,7 @@ def test_the_plan_is_that_of_the_library(files):
     assert chances == pytest.approx(found.probability[found.rows].tolist())
 
 
+@pytest.mark.thorough
 def test_metrics_of_a_model_can_be_planned_for(files):
     rng = np.random.default_rng(0)
     chances = rng.uniform(size=N).round(3), rng.uniform(size=M).round(3)
@@ -126,6 +127,7 @@ def test_the_target_is_a_file(files):
     assert (done.code, "name a file" in done.err) == (2, True)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("command", ["estimate", "evaluate"])
 def test_a_plan_that_was_filled_in_is_taken_back(files, command):
     write(files / "train.csv", scored(TRAIN, np.linspace(0.1, 0.9, N)))

@@ -268,6 +268,7 @@ def test_frames_without_a_common_column_are_refused(answer):
         answer(CODED[["x", "y"]], CODED_TARGET[["z"]])
 
 
+@pytest.mark.thorough
 @pytest.mark.part(20)
 @pytest.mark.parametrize(("number", "missing"), [(9, False), (-9, False), (99, False), (999, True)])
 def test_one_row_of_9_or_99_may_be_a_count_and_several_are_missing(tmp_path, number, missing):

@@ -31,6 +31,7 @@ def fitted():
     return model.fit(X, Y, X_target=T)
 
 
+@pytest.mark.thorough
 def test_sets_are_those_of_weighted_quantiles_with_the_weight_of_each_candidate(fitted):
     ratios = Shares.of_rows(X, Y, T, random_state=fitted._seed)
     r = ratios.value / ratios.sample
@@ -84,6 +85,7 @@ def test_a_file_keeps_the_weights_of_candidates(fitted, tmp_path):
     assert "p = " in expected.assumption
 
 
+@pytest.mark.thorough
 def test_outcomes_of_target_rows_calibrate_alone_where_they_suffice():
     options = {"prefit": True, "random_state": 0}
     model = ConformalClassifier(MODEL, shift="label", **options)

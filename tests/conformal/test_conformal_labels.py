@@ -223,6 +223,7 @@ def test_classes_beside_gaps_are_the_classes_of_the_sample():
     assert all((sets.member == found[0].member).all() for sets in found)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("L", [5, 30])
 @pytest.mark.parametrize("method", ["split", "cv+"])
 def test_a_file_keeps_what_labels_have_calibrated(method, L, tmp_path):

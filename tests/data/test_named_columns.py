@@ -87,6 +87,7 @@ def test_estimate_takes_columns_for_all_that_belongs_to_rows(frames):
     assert {row.outcome for row in named.table} == {"ill"}
 
 
+@pytest.mark.thorough
 @pytest.mark.part(5)
 def test_evaluate_takes_columns_of_scores_labels_and_flags(frames):
     make = type(frames[0])
@@ -129,6 +130,7 @@ def test_evaluate_takes_columns_of_scores_labels_and_flags(frames):
     assert named.to_dict() == given.to_dict()
 
 
+@pytest.mark.thorough
 def test_scores_of_several_models_are_columns_by_name():
     survey, target = (
         SURVEY.assign(other=SURVEY["score"] ** 2),

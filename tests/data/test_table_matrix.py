@@ -182,6 +182,7 @@ def test_estimate_of_all_kinds(what):
     assert any("looks like a row identifier" in str(note) for note in found.notes)
 
 
+@pytest.mark.thorough
 def test_evaluate_of_all_kinds():
     X, T, y = whole()
     model = make_pipeline(TableEncoder(), StandardScaler(), LogisticRegression()).fit(X, y)

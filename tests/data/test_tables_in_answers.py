@@ -159,6 +159,7 @@ def test_a_target_is_aligned_by_name(of_the_table):
     assert without.value == pytest.approx(both.value)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "name", ["estimate", "model", "evaluate", "intervals", "sets", "methods", "contenders"]
 )

@@ -362,6 +362,7 @@ def test_what_is_masked_or_null_is_missing(ask):
         assert shares.n_train == 55, kind
 
 
+@pytest.mark.thorough
 def test_categories_of_all_kinds(ask):
     pandas = pytest.importorskip("pandas")
     polars = pytest.importorskip("polars")
@@ -501,6 +502,7 @@ def test_weights_stay_below_their_limit(ask):
     assert drawn.replicate_weights.max() <= 1.5 + 1e-9
 
 
+@pytest.mark.thorough
 def test_no_warning_of_arithmetic_in_any_quantity():
     rng = np.random.default_rng(1)  # of 0 four of five target rows lie beyond: no overlap
     X, T = rng.normal(size=(8, 1)), rng.normal(size=(5, 1))

@@ -124,6 +124,7 @@ def test_what_was_not_adjusted_has_no_change_to_explain():
         estimate(X, Y, T, method="none", outcome_model=FAST).explain()
 
 
+@pytest.mark.thorough
 @pytest.mark.part(5)
 @pytest.mark.parametrize(
     "asked",
@@ -219,6 +220,7 @@ def shares_interval(why, name):
     return next(row.interval for row in why.table if row.column == name)
 
 
+@pytest.mark.thorough
 def test_a_tree_says_where_alike_rows_differ(with_labels):
     regions = with_labels.regions
     assert sum(region.share for region in regions) == pytest.approx(1, abs=1e-9)
@@ -246,6 +248,7 @@ def classified():
     return LogisticRegression().fit(here[:100], CLASSES[:100]), here, there
 
 
+@pytest.mark.thorough
 def test_metrics_of_classes_are_explained(classified):
     model, here, there = classified
     found = evaluate(model, here, CLASSES, there, by=(SIDE, SIDE_T))

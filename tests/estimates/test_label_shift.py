@@ -294,6 +294,7 @@ def _with_outcomes(kind, seed=1):
 _WHICH = [("label shift", "this may be label shift"), ("concept drift", "no label shift either")]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("kind", "words"), _WHICH)
 def test_outcomes_of_the_target_tell_which_shift_it_is(kind, words):
     X, y, T, there = _with_outcomes(kind)

@@ -306,6 +306,7 @@ def test_the_metric_calibration_curve_is_one_line_per_bin(ask):
     assert rows[1].metric in str(found)
 
 
+@pytest.mark.thorough
 def test_bins_that_lean_to_the_outcome_model_have_the_lines_of_the_metric():
     rows = evaluate(Predictions(P, Q), X, Y, T, metrics=["calibration_curve"])
     curve = rows.curves[0].reliability

@@ -160,6 +160,7 @@ def test_what_label_shift_does_not_answer_is_refused(options, words):
     assert words in str(refused.value)
 
 
+@pytest.mark.thorough
 def test_predictions_without_scores_have_metrics_too():
     class Decides(ClassifierMixin, BaseEstimator):
         classes_ = np.arange(2)

@@ -374,6 +374,7 @@ CLASSES = ["accuracy", "roc_auc", "average_precision", "brier", "calibration_slo
 NUMBERS = ["rmse", "r2", "bias", "mae", "median_absolute_error", error, mse]
 
 
+@pytest.mark.thorough
 @pytest.mark.part(9)
 @pytest.mark.parametrize("kind", ["classes", "numbers"])
 def test_the_value_of_a_metric_does_not_depend_on_the_others(ask, kind):

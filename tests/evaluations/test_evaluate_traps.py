@@ -158,6 +158,7 @@ def test_a_sparse_matrix_is_refused():
         evaluate(Predictions(P, P_TARGET), sparse.csr_matrix(X), Y, T)
 
 
+@pytest.mark.thorough
 def test_models_of_other_kinds_and_labels_of_all_kinds_give_the_same(ask):
     expected = numbers(ask())
     for model, y in (
@@ -175,6 +176,7 @@ def test_metrics_may_come_one_by_one(ask):
     assert len(found.overall) == 4
 
 
+@pytest.mark.thorough
 def test_trained_on_takes_booleans_of_any_kind_and_no_rows_at_all(ask):
     flags = np.arange(N) < 20
     expected = numbers(ask(trained_on=flags))
@@ -306,6 +308,7 @@ def test_a_batch_without_weight_has_no_numbers(ask):
     assert "'0' has no weight" in notes(found, "batch")[0]
 
 
+@pytest.mark.thorough
 def test_a_column_of_the_target_alone_holds_batches_and_no_feature(ask):
     pandas = pytest.importorskip("pandas")
     frames = [pandas.DataFrame(part, columns=["a", "b"]) for part in (X, T)]
@@ -408,6 +411,7 @@ class Threshold(ClassifierMixin, BaseEstimator):
         return (self.predict_proba(X)[:, 1] >= 0.5).astype(int)
 
 
+@pytest.mark.thorough
 def test_where_the_number_is_the_outcome_models_its_error_counts():
     """Few rows are predicted positive: the residuals alone would say that precision is certain."""
     X, y, T = rare_problem(1)

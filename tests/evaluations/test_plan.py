@@ -81,6 +81,7 @@ def test_for_the_accuracy_rows_are_drawn_by_the_root_of_q_times_1_less_q():
     assert found.table[0].what == "accuracy"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("metric", ["roc_auc", "f1", "average_precision", "brier"])
 def test_metrics_spread_by_their_derivatives(metric):
     settings = plans.Settings(metric, MODEL, 0.95, 0)
@@ -243,6 +244,7 @@ def test_a_quantile_is_as_wide_as_its_share_over_the_density():
     assert found.half_width == pytest.approx(1.98 * 0.5 / 10 / 0.399, rel=0.2)
 
 
+@pytest.mark.thorough
 def test_groups_share_the_plan():
     group = tuple(np.where(rows[:, 1] > 0.8, "few", "many") for rows in (X, T))
     alone, found = plan(X, YES, T, count=60), plan(X, YES, T, by=group, count=60)
@@ -253,6 +255,7 @@ def test_groups_share_the_plan():
     assert [line.group for line in other.table] == [None, "few", "many"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("metric", [None, "mse", "mae", "r2", "median_absolute_error"])
 def test_metrics_of_numbers_can_be_planned_for(metric):
     model = LinearRegression().fit(SEEN, NUMBERS_SEEN)
@@ -264,6 +267,7 @@ def test_metrics_of_numbers_can_be_planned_for(metric):
         assert found.probability[high].mean() > 1.2 * found.probability[~high].mean()
 
 
+@pytest.mark.thorough
 def test_scores_columns_and_rows_that_trained_the_model():
     rows = np.vstack([SEEN, X])
     train, there = pd.DataFrame(rows, columns=["a", "b"]), pd.DataFrame(T, columns=["a", "b"])

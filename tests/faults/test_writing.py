@@ -256,6 +256,7 @@ def test_real_processes_killed_at_every_write(name, inputs, tmp_path):
 # Standard output
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("command", ["--help", "margins"])
 def test_a_reader_that_is_gone_is_no_error(command, inputs):
     read, written = os.pipe()

@@ -235,6 +235,7 @@ def test_manifests_that_do_not_fit_are_refused(saved, tmp_path, old, new, messag
         load(tmp_path / "t.covshift")
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(
     ("name", "place", "value"),
     [

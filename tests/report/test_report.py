@@ -406,6 +406,7 @@ def test_the_page_holds_its_numbers_as_json(samples, one, two, estimates, evalua
     assert numbers_of(refused)["estimates"] == {"refused": "<far>"}
 
 
+@pytest.mark.thorough
 def test_files_and_outcome_stand_on_top(one, estimates):
     names = {"train": "<a>.csv", "target": "b.csv", "outcome": "<score>"}
     words = " ".join(Page(report.build(one, names=names)).words)

@@ -85,6 +85,7 @@ def test_every_target_has_a_line_and_a_section(page, months):
     assert parsed.tags.count("desc") == parsed.tags.count("svg")
 
 
+@pytest.mark.thorough
 def test_the_numbers_of_every_target_stand_in_the_page(page, months):
     _, T, found, answer, judged = months
     data = numbers_of(page)
@@ -231,6 +232,7 @@ def test_the_overview_shows_the_category_that_it_names():
     assert f"{100 * (1 - yes.value):.1f}%" not in words
 
 
+@pytest.mark.thorough
 def test_batches_share_the_models_of_the_same_training_rows(tmp_path, monkeypatch):
     fitted = []
     fit = crossfit._fit_folds
