@@ -99,14 +99,14 @@ def predict(
                 fits[name] = fits[name].averaged(fitted(candidates[name], costly[1:]), len(costly))
         shares = mixture(values, [fit.train[some] for fit in fits.values()], final[some])
     used = [k for k, share in enumerate(shares) if share >= LEAST_SHARE]
+    names, kept = [list(fits)[k] for k in used], [list(fits.values())[k] for k in used]
+    fits.clear()  # as long as the sample, each
     with alone():
-        kept = [list(fits.values())[k] for k in used]
         if not some.all():
             kept = [fit.completed(features.train, fold[0], some) for fit in kept]
         parts = [fit.on(features.target) for fit in kept]
     shares = shares[used] / shares[used].sum()
     found = CrossFit.mixed(parts, shares).repeated(len(fold) * (int(fold.max()) + 1))
-    names = [list(fits)[k] for k in used]
     chosen = [f"{name} {share:.0%}" for name, share in zip(names, shares, strict=True)]
     if classes is None:
         found = CrossFit(center + unit * found.train, center + unit * found.folds)

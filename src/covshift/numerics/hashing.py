@@ -6,7 +6,9 @@ or worker the rows arrive; and equal rows share it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -258,7 +260,7 @@ class RowUnits:
         def work(columns: slice) -> None:
             for k in range(n)[columns]:
                 units.center[k], units.spread[k] = _column(points[:, k])
-                means[k] = _mean(units.rounded(points[:, k], k), mass)
+                means[k] = _mean(points[:, k], partial(units.rounded, k=k), mass)
 
         over_rows(work, n, at_least=1 + _MANY // max(1, len(points)))
         return cls(units.center, units.spread, _marks(means))
@@ -295,12 +297,15 @@ def _middle(values: Real) -> float:
     return float(np.partition(values, k)[k])
 
 
-def _mean(u: Real, mass: Real) -> float:
-    """Return a mean that is the same in every order of the rows."""
-    if len(u) <= _MANY or np.ptp(mass) > 0:
-        return float(np.sort(mass * u).sum())
-    steps = np.clip(u, -_GRIDS[0][0], _GRIDS[0][0]) / _GRIDS[0][1]
-    return float(steps.astype(np.int64).sum()) * _GRIDS[0][1] / len(u)
+def _mean(x: Real, rounded: Callable[[Real], Real], mass: Real) -> float:
+    """Return the mean of the rounded column (M,), the same in every order of the rows."""
+    if len(x) <= _MANY or np.ptp(mass) > 0:
+        return float(np.sort(mass * rounded(x)).sum())
+    total = 0
+    for start in range(0, len(x), _CACHED):
+        u = np.clip(rounded(x[start : start + _CACHED]), -_GRIDS[0][0], _GRIDS[0][0])
+        total += int((u / _GRIDS[0][1]).astype(np.int64).sum())
+    return total * _GRIDS[0][1] / len(x)
 
 
 def _marks(means: Real) -> Real:
