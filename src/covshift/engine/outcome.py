@@ -137,8 +137,8 @@ def _of_the_user(
 def ridge_deals(rows: int, predicted: int) -> int:
     """Return how often so many rows are dealt for ridge regressions that predict target rows.
 
-    Then the deal moves an estimate by less than .05 standard errors
-    (benchmarks/results/fold_noise.md).
+    The aim is that the deal moves an estimate by less than .05 standard errors, which
+    benchmarks/fold_noise.py measures.
     """
     if rows > _FEW_ROWS:
         return 1
