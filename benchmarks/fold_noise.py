@@ -251,8 +251,8 @@ def main() -> None:
         "Of the mean of y = x0 + x1 x2 + e at N = 120, at 95%.",
         table(["outcome model", "", "covers (%)", "length", "RMSE", "bias", "runs"], covers),
         "## Rows that are there twice",
-        "Answers of N = 120 drawn rows, of the same rows twice, and of these where copies are dealt "
-        "into folds like other rows, so that models predict rows of which they have seen a copy.",
+        "Answers of N = 120 drawn rows, of the same rows twice, and of these where copies are "
+        "taken for other rows, so that models predict rows of which they have seen a copy.",
         table(["problem", "rows", "standard deviation", "mean", "runs"], twice),
         "Command: `python benchmarks/fold_noise.py`.",
         write=not options.quick,

@@ -72,9 +72,15 @@ def predict(
     if (one := _distinct(copies, y, fold)) is not None:
         first, same = one
         rows = Features(features.train[first], features.target)
-        weight, final = _summed(weight, same), np.bincount(same, final)
+        weight = _summed(weight, same)
         found, chosen = predict(
-            None, rows, y[first], fold[:, first], classes=classes, weight=weight, final=final
+            None,
+            rows,
+            y[first],
+            fold[:, first],
+            classes=classes,
+            weight=weight,
+            final=_summed(final, same),
         )
         return CrossFit(found.train[same], found.folds), chosen
     if classes is None:  # sums of squares neither overflow nor vanish

@@ -169,7 +169,7 @@ def deals(
     Rows are ordered by their distance from the mean in units of the columns' spread, and chance
     deals them from this order: it is the same for columns of another sign, unit or order, and
     nearly so for rounded numbers. Rows of one cluster, and copies of a row, stay together. Returned
-    too is the number of the distinct row that each row is a copy of; None where there are no copies.
+    too is the number of the distinct row that each row is a copy of; None where none is copied.
     """
     key = row_hash(X, units=RowUnits.of(X))
     copies = _copies(X, key, y)
