@@ -15,6 +15,7 @@ from itertools import pairwise
 import numpy as np
 
 from ..numerics.array import Array, Real, device, is_numpy, like, namespace, take_rows, to_numpy
+from .base import blocks
 from .line_bins import bin_offsets, bin_totals, nested_gram, suffix_sums
 from .line_thresholds import Merged, Thresholds
 
@@ -23,6 +24,7 @@ _MOST_ROWS = 1024  # of R, in a preconditioner
 _ENOUGH_ROWS = 1 << 17  # of the data, in a preconditioner
 _ENTRIES = 1 << 20  # codes counted at a time, in a preconditioner
 _WORTH_MERGING = 8  # times as many thresholds as wanted, and they are worth merging
+_FEW_THRESHOLDS = 10  # of a view, on average: a product of matrices is quicker than counting
 
 
 def coarse_size(N: int, views: int, reg: float) -> int | None:
@@ -256,9 +258,34 @@ class LineRows:
     def cross(self, mass: Array | None = None) -> tuple[Real, Real]:
         """R R' (m, m) and R 1 (m,), on the host; m is small.
 
-        From the counts of rows in the bins of every pair of views. With ``mass`` (N,) a row counts
-        for so many.
+        A product of zeros and ones where views have few thresholds, else from the counts of rows in
+        the bins of every pair of views. With ``mass`` (N,) a row counts for so many.
         """
+        few = self._ranges[-1].stop <= _FEW_THRESHOLDS * len(self._lines)
+        cross = self._multiplied(mass) if few else self._counted(mass)
+        ones = np.diagonal(cross)  # of zeros and ones the squares are the sums
+        roots = np.concatenate([np.sqrt(to_numpy(line.weights)) for line in self._lines])
+        return cross * roots * roots[:, None], ones * roots
+
+    def _multiplied(self, mass: Array | None) -> Real:
+        """Return how many rows each pair of thresholds dominates: (m, m)."""
+        xp, m = namespace(self._codes[0]), self._ranges[-1].stop
+        # Whole numbers below 2^24, as a block's counts are, are exact in half the digits.
+        kind = xp.float32 if mass is None else xp.float64
+        cross = np.zeros((m, m))
+        for block in blocks(int(self._codes[0].shape[0]), max(1, _ENTRIES // m)):
+            count = block.stop - block.start
+            seen = xp.empty((m, count), dtype=kind, device=device(self._codes[0]))
+            for line, code, part in self._views():
+                numbers = xp.arange(line.size, dtype=code.dtype, device=device(code))
+                seen[part, :] = xp.astype(code[block] <= numbers[:, None], kind)
+            if mass is not None:
+                seen *= xp.sqrt(mass[block])
+            cross += to_numpy(seen @ seen.T)
+        return cross
+
+    def _counted(self, mass: Array | None) -> Real:
+        """Return the same from tables of counts."""
         xp, G = namespace(self._codes[0]), len(self._lines)
         wide = 1 + max(line.size for line in self._lines)
         codes = xp.stack([xp.astype(code, xp.int64) for code in self._codes], axis=1)  # (N, G)
@@ -277,9 +304,7 @@ class LineRows:
                 for table, part in zip(tables, there, strict=True):
                     block = table[: self._lines[a].size, : part.stop - part.start]
                     cross[here, part], cross[part, here] = block, block.T
-        ones = np.concatenate([np.diagonal(cross)[part] for part in self._ranges])
-        roots = np.concatenate([np.sqrt(to_numpy(line.weights)) for line in self._lines])
-        return cross * roots * roots[:, None], ones * roots
+        return cross
 
     def _nothing(self, example: Array) -> Array:
         xp = namespace(example)
