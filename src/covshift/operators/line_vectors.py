@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 
 from ..numerics.array import Array, Real, device, is_numpy, like, namespace, take_rows, to_numpy
 from .base import blocks
-from .line_bins import bin_offsets, bin_totals, nested_gram, suffix_sums
+from .line_bins import bin_offsets, bin_totals, nested_gram, suffix_sums, sums_of_tables
 from .line_thresholds import Merged, Thresholds
 
 _MOST_BINS = 128  # of a view, in a preconditioner
@@ -195,17 +196,14 @@ class LineRows:
         """R v: (N,) -> (m,)."""
         xp = namespace(v)
         z = xp.empty(self._ranges[-1].stop, dtype=xp.float64, device=device(v))
-        for line, code, part in self._views():
-            z[part] = xp.sqrt(line.weights) * _prefix(code, v, line.size)
+        for root, (line, code, part) in zip(self._roots, self._views(), strict=True):
+            z[part] = root * _prefix(code, v, line.size)
         return z
 
     def rmatvec(self, z: Array) -> Array:
         """R' z: (m,) -> (N,)."""
-        xp = namespace(z)
-        total = self._nothing(z)
-        for line, code, part in self._views():
-            total += xp.take(suffix_sums(xp.sqrt(line.weights) * z[part]), code)
-        return total
+        pairs = zip(self._roots, self._ranges, strict=True)
+        return sums_of_tables([suffix_sums(root * z[part]) for root, part in pairs], self._codes)
 
     def tilted(self, u: Array) -> Array:
         """R' u, as it was, where the rows remember that of the same array ``u``."""
@@ -306,9 +304,9 @@ class LineRows:
                     cross[here, part], cross[part, here] = block, block.T
         return cross
 
-    def _nothing(self, example: Array) -> Array:
-        xp = namespace(example)
-        return xp.zeros(self._codes[0].shape[0], dtype=xp.float64, device=device(example))
+    @cached_property
+    def _roots(self) -> list[Array]:
+        return [namespace(line.weights).sqrt(line.weights) for line in self._lines]
 
     def _views(self) -> Iterator[tuple[Thresholds, Array, slice]]:
         return zip(self._lines, self._codes, self._ranges, strict=True)
