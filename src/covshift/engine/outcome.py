@@ -24,6 +24,8 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
 
+from ..boosting.ensemble import WORTH_TABLES
+from ..boosting.histogram import as_ensemble
 from ..exceptions import InputError, InputTypeError
 from ..numerics.array import Real, Rows
 from ..numerics.crossfit import CrossFit, Features, FoldFits, cross_fit, distance, fit_folds
@@ -208,13 +210,28 @@ def _candidates(classes: NDArray[Any] | None, rows: int, columns: float) -> dict
             "piecewise-linear ridge": make_pipeline(BrokenLines(), LeaveOneOutRidge()),
             "kernel": KernelRidge(gamma, count),
         }
-        boosted = HistGradientBoostingRegressor(**trees)
+        boosted = BoostedTrees(**trees)
     else:
         found = {"logistic": LogisticRegression(C=0.1, max_iter=200)}
         boosted = BoostedClasses(**trees)
     if rows >= FEW_ROWS:
         found["boosted trees"] = boosted
     return found
+
+
+class BoostedTrees(HistGradientBoostingRegressor):  # type: ignore[misc]
+    """Boosted trees that look many rows up in tables: the same numbers in half the time."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the trees."""
+        super().fit(X, y, sample_weight=sample_weight)
+        self.ensemble_ = as_ensemble(self)
+        return self
+
+    def predict(self, X: Any) -> Real:
+        """Predict rows (M, n)."""
+        few = len(X) < WORTH_TABLES
+        return np.asarray(super().predict(X) if few else self.ensemble_(X)[:, 0])
 
 
 class BoostedClasses(HistGradientBoostingClassifier):  # type: ignore[misc]
