@@ -188,7 +188,7 @@ class LeafTables:
             rows = slice(chunk.start + part.start, chunk.start + part.stop)
             size = part.stop - part.start
             left, other, found = leaves[:size], read[:size], value[:size]
-            places = [np.searchsorted(cuts, X[rows, k]) for k, cuts in self.cuts]
+            places = [_places(cuts, X[rows, k]) for k, cuts in self.cuts]
             for output, tables, values in self.trees:
                 left.fill(-1)
                 for k, table in tables:
@@ -198,6 +198,18 @@ class LeafTables:
                 found[:] = left
                 np.right_shift(found.view(np.int64), 52, out=left)
                 f[rows, output] += np.take(values, left, out=found, mode="clip")
+
+
+def _places(cuts: Real, x: Real) -> Rows:
+    """How many of the ascending cuts are below each x (rows,): halves, all rows at once."""
+    steps = len(cuts).bit_length()
+    padded = np.concatenate([cuts, np.full((1 << steps) - 1 - len(cuts), np.inf)])
+    place, here = np.zeros(len(x), dtype=np.intp), np.empty(len(x))
+    for step in range(steps):
+        half = 1 << (steps - 1 - step)
+        np.take(padded, place + (half - 1), out=here, mode="clip")
+        place += half * (x > here)
+    return place
 
 
 def _walk_down(
