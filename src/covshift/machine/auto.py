@@ -33,7 +33,6 @@ _STRONGER = 3  # penalties that a candidate tries: the uncorrected machine's, an
 _MOST_FEATURES = 120
 _NEGLIGIBLE = 0.01  # of the penalty: what features may leave out of a kernel value
 _EXACT = 1e-13  # of the largest kernel value: rounding
-_DENSE_ROWS, _ROWS_OF_COLUMN = 3000, 20  # rows up to which weights by all pairs are faster
 _APART = "Parts of the target have no training rows, so that no held-out row can speak for them"
 _FAR_BELOW = 4  # part of the rows that features must not exceed to be worth their while
 
@@ -169,7 +168,7 @@ def _compared(
     """Return the choice, the weights of the rows, or what would find them, and `_held_out`."""
     try:
         with quiet(UserWarning):  # nobody has asked for these weights
-            weights = problem.weigh(_strict_weighter(problem))
+            weights = problem.weigh(CDFWeights(random_state=0))
     except NoOverlapError:
         return no_choice(_APART), target_weighter(), {}
     predictions = _held_out(problem, weights, Psi, regs, left_out, folds, f_0)
@@ -274,12 +273,6 @@ def target_weights(problem: FitProblem) -> Real:
 def target_weighter() -> CDFWeights:
     """What finds them, whether or not there is overlap."""
     return CDFWeights(allow_no_overlap=True, random_state=0)
-
-
-def _strict_weighter(problem: FitProblem) -> CDFWeights:
-    """What finds the same where there is overlap, by the solver that is faster for many columns."""
-    dense = problem.N <= min(_DENSE_ROWS, _ROWS_OF_COLUMN * problem.X.shape[1])
-    return CDFWeights(solver="dense" if dense else "auto", random_state=0)
 
 
 # Choose the penalty, and the kernel's width, by cross-validated error (theory, section 3.1).
