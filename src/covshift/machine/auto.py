@@ -213,7 +213,7 @@ def feature_paths(
     With A = [Psi, 1, Y] and VA at hand, leaving out rows takes but their own part of V.
     """
     A = np.column_stack([Psi, np.ones(len(Y)), Y])
-    if not isinstance(V, Diagonal):  # all entries at once: of many columns products are slow
+    if not isinstance(V, Diagonal):  # of many columns products are slow
         V = Dense(V.dense())
     VA = np.asarray(V.matmat(A))
     whole, found = A.T @ VA, []
@@ -370,6 +370,7 @@ def tune_dual(
     factors: list[SmallFactor | None] = [None] * len(folds)  # made once, where they are needed
     grids, errors, held_out, places = [], [], [], []
     weights = importance_of(V, w)
+    V = _entries(V)
     for kernel in kernels:
         values = kernel(X, X) if K is None else K
         grid = penalties(kernel_scale(values, w), float(w.sum())) if regs is None else regs
@@ -396,6 +397,12 @@ def tune_dual(
     found, chosen = (np.array(grids), np.array(errors)), () if weights is None else tuple(places)
     tuning = Tuning(tuple(kernels), *found, None, rounding, chosen)
     return replace(tuning, held_out=held_out[tuning.best[0]])
+
+
+def _entries(V: VOperator) -> VOperator:
+    """Return V by all its entries, which every fold reads, where no small factor takes less."""
+    R = V.factor()
+    return V if R is not None and R.shape[0] <= R.shape[1] else Dense(V.dense())
 
 
 def importance_of(V: VOperator, w: Real) -> Real | None:
