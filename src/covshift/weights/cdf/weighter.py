@@ -184,8 +184,8 @@ _TRAINING = 10.0  # penalty for training: weights that estimate a mean well hurt
 _SMOOTH = 1.0  # least penalty for rows that the fit has not seen, where it was not given
 _MOST_KNOWN = 1_000_000  # rows of a fit that are told from others
 _DENSE_BOXES = 3000  # rows up to which the dense solver is faster in views of several dimensions
-# So many rows, and no more pairs of them than so many per threshold, in views of one: there Newton's
-# method takes as long as 1,000 rows of 25 columns, each of which has a threshold per target row.
+# In views of one dimension so many rows, and no more pairs of them than so many per threshold: of
+# 1,000 rows of 25 columns without ties Newton's method takes as long.
 _MOST_DENSE, _PAIRS_OF_THRESHOLD = 1500, 40
 _COARSE = 512  # thresholds of a view on which the penalty is sought, where there are many more
 _RESTS_ON = 0.25  # share of the training rows that weights may rest on, in the overlap alarm
