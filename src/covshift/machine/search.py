@@ -300,7 +300,6 @@ _WIDE = 100.0  # prior variance of the intercept, in units of the noise
 _SPREAD_COMMON, _SPREAD_AMPLITUDE, _SPREAD_RATIO = 3.0, 3.0, 1.0  # of the priors, in log units
 _BELOW, _ABOVE = 12.0, 8.0  # how far the search may go from its start, in log units
 _KEPT = 1 << 24  # differences of pairs of rows, 128 MB; more are computed each time
-_GAIN = 1e-6  # of the log evidence, about a thousandth of it: a step that gains less is the last
 _SMALL = 64  # rows of a triangle that LAPACK inverts
 _NEGLIGIBLE = 1e-4  # of the largest amplitude: such a part is left out
 
@@ -517,9 +516,8 @@ def maximise(evidence: Evidence, start: Real, *, steps: int) -> Real:
 
     origin = evidence.layout.start
     bounds = list(zip(origin - _BELOW, origin + _ABOVE, strict=True))
-    options = {"maxiter": steps, "ftol": _GAIN}
     solution = minimize(
-        evidence, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options
+        evidence, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": steps}
     )
     return np.asarray(solution.x)
 
