@@ -22,11 +22,14 @@ from covshift.machine.auto import (
     by_importance,
     features_of,
     held_out_path,
+    lanczos_paths,
+    penalties,
     target_weights,
     tune_dual,
 )
 from covshift.machine.dual import small_factor
-from covshift.numerics.folds import ranked_folds
+from covshift.numerics.folds import part_of, ranked_folds
+from covshift.numerics.kernels import KernelSum
 from covshift.operators import Diagonal
 from covshift.weights import WEIGHTERS, CDFWeights
 
@@ -39,6 +42,55 @@ def curved(N, shift=1.0, seed=0):
     X, T = rng.normal(size=(N, 2)), rng.normal(shift, 0.7, size=(400, 2))
     f = lambda Z: Z[:, 0] ** 2 + Z[:, 1]  # noqa: E731
     return X, f(X) + 0.2 * rng.normal(size=N), T, f(T)
+
+
+# The path of penalties by the steps of Lanczos
+
+
+def path_problem(kind, N=240, outputs=1):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(N, 4))
+    if kind == "ties":
+        X[:20], X[:, 3] = X[20:40], X[:, 3] > 0
+    Y = X[:, :1] + rng.normal(size=(N, outputs))
+    if kind == "constant":
+        Y[:] = 3.0
+    w = rng.integers(1, 4, N).astype(float) if kind == "repeats" else np.ones(N)
+    repeats = w.astype(int) if kind == "repeats" else None
+    factors = rng.uniform(0.5, 2, N) if kind == "weights" else np.ones(N)
+    factors[:20] = 0.0 if kind == "zeros" else factors[:20]
+    kernel = KernelSum(np.full(4, 0.2), linear=1.0, rbf=2.0, laplacian=0.05)
+    folds = ranked_folds(X, Y, 4, w, repeats)
+    return Diagonal(w * factors), kernel(X, X), Y, folds, [fold.rest(w) for fold in folds]
+
+
+@pytest.mark.parametrize("outputs", [1, 2])
+@pytest.mark.parametrize("kind", ["plain", "ties", "constant", "repeats", "weights", "zeros"])
+def test_the_steps_of_lanczos_give_what_decompositions_give(kind, outputs):
+    V, K, Y, folds, parts = path_problem(kind, outputs=outputs)
+    regs = penalties(3.0, float(len(Y)))[4:]
+    found = lanczos_paths(V, K, Y, folds, parts, regs)
+    for fold, part, path in zip(folds, parts, found, strict=True):
+        R = small_factor(part_of(V, *part))
+        exact = held_out_path(R, K, Y, part[0], fold.rows, regs)
+        np.testing.assert_allclose(path, exact, atol=1e-4)
+        np.testing.assert_allclose(path[6:], exact[6:], atol=1e-7)
+
+
+def test_a_kernel_without_large_eigenvalues_is_left_to_decompositions():
+    V, K, Y, folds, parts = path_problem("plain")
+    K = KernelSum(np.full(4, 1e3), laplacian=1.0)(
+        *2 * [np.random.default_rng(0).normal(size=(240, 4))]
+    )
+    K += np.diag(np.geomspace(1e-6, 1e6, 240))
+    assert lanczos_paths(V, K, Y, folds, parts, penalties(1.0, 240.0)) is None
+
+
+def test_the_first_features_are_those_of_all_pivots():
+    _, K, *_ = path_problem("plain")
+    few, many = features_of(K, 1e-9, 20), features_of(K, 1e-9, 200)
+    np.testing.assert_allclose(np.abs(few), np.abs(many[:, :20]), atol=1e-9)
+    assert features_of(np.ones((100, 100)), 1e-9, 5).shape == (100, 1)
 
 
 # The penalty of importance weights

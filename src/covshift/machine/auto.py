@@ -33,7 +33,6 @@ _STRONGER = 3  # penalties that a candidate tries: the uncorrected machine's, an
 _MOST_FEATURES = 120
 _NEGLIGIBLE = 0.01  # of the penalty: what features may leave out of a kernel value
 _EXACT = 1e-13  # of the largest kernel value: rounding
-_DENSE_ROWS, _ROWS_OF_COLUMN = 3000, 20  # rows up to which weights by all pairs are faster
 _APART = "Parts of the target have no training rows, so that no held-out row can speak for them"
 _FAR_BELOW = 4  # part of the rows that features must not exceed to be worth their while
 
@@ -140,11 +139,22 @@ def _tried(machine: Any) -> Real:
 def features_of(K: Real, tolerance: float, most: int) -> Real:
     """Return Psi (N, r) with K = Psi Psi' up to ``tolerance``, or r = ``most``.
 
-    The first columns of a Cholesky factor with pivots, O(N r^2).
+    The first columns of a Cholesky factor with pivots, O(N r^2); LAPACK's makes all of them.
     """
-    L, pivots, rank, _ = lapack.dpstrf(K, lower=1, tol=tolerance)
-    Psi = np.empty((len(K), min(int(rank), most)))
-    Psi[pivots - 1] = np.tril(L[:, : Psi.shape[1]])
+    if most >= len(K) // _FAR_BELOW:
+        L, pivots, rank, _ = lapack.dpstrf(K, lower=1, tol=tolerance)
+        Psi = np.empty((len(K), min(int(rank), most)))
+        Psi[pivots - 1] = np.tril(L[:, : Psi.shape[1]])
+        return Psi
+    left, Psi = np.diag(K).copy(), np.zeros((len(K), most), order="F")
+    for column in range(most):
+        pivot = int(np.argmax(left))
+        if left[pivot] <= tolerance:
+            return Psi[:, :column]
+        found = K[pivot] - Psi[:, :column] @ Psi[pivot, :column]
+        Psi[:, column] = found / np.sqrt(left[pivot])
+        left -= Psi[:, column] ** 2
+        left[pivot] = 0.0
     return Psi
 
 
@@ -169,7 +179,7 @@ def _compared(
     """Return the choice, the weights of the rows, or what would find them, and `_held_out`."""
     try:
         with quiet(UserWarning):  # nobody has asked for these weights
-            weights = problem.weigh(_strict_weighter(problem))
+            weights = problem.weigh(CDFWeights(random_state=0))
     except NoOverlapError:
         return no_choice(_APART), target_weighter(), {}
     predictions = _held_out(problem, weights, Psi, regs, left_out, folds, f_0)
@@ -214,7 +224,7 @@ def feature_paths(
     With A = [Psi, 1, Y] and VA at hand, leaving out rows takes but their own part of V.
     """
     A = np.column_stack([Psi, np.ones(len(Y)), Y])
-    if not isinstance(V, Diagonal):  # all entries at once: of many columns products are slow
+    if not isinstance(V, Diagonal):  # of many columns products are slow
         V = Dense(V.dense())
     VA = np.asarray(V.matmat(A))
     whole, found = A.T @ VA, []
@@ -276,12 +286,6 @@ def target_weighter() -> CDFWeights:
     return CDFWeights(allow_no_overlap=True, random_state=0)
 
 
-def _strict_weighter(problem: FitProblem) -> CDFWeights:
-    """What finds the same where there is overlap, by the solver that is faster for many columns."""
-    dense = problem.N <= min(_DENSE_ROWS, _ROWS_OF_COLUMN * problem.X.shape[1])
-    return CDFWeights(solver="dense" if dense else "auto", random_state=0)
-
-
 # Choose the penalty, and the kernel's width, by cross-validated error (theory, section 3.1).
 #
 # Never by the V-loss: cumulative residuals are strongly dependent, and the V-loss of held-out rows
@@ -292,6 +296,10 @@ _SMALLEST = -4.0  # decades below the scale of the kernel
 _STEP = 8 / 19  # decades from one penalty to the next
 _EQUAL = 1e-9  # differences of weights that are equal
 _FEW = 4  # penalties up to which a factorisation of each is faster
+_FEWEST_ROWS = 200  # below, decompositions are as fast
+_MOST_STEPS, _MOST_VECTORS = 150, 10
+_LEFT_OVER = 1e-4  # of f, by a bound, at the smallest penalty; far less at those that are chosen
+_TRIAL, _HOPELESS = 45, 10.0  # steps after which a bound of more is given up
 _THREADED = range(1 << 16, 1 << 24)  # entries of K, where folds are worth a thread and its memory
 
 
@@ -364,7 +372,7 @@ def tune_dual(
     *,
     in_features: bool = False,
 ) -> Tuning:
-    """Cross-validate the exact machine, one decomposition per fold and kernel.
+    """Cross-validate the exact machine: `lanczos_paths`, or one decomposition per fold and kernel.
 
     V of a fold's training rows is a part of V. ``K`` is given where the kernel is precomputed,
     ``regs`` (P,) where the grid is not to be chosen; else every kernel has its own.
@@ -377,6 +385,7 @@ def tune_dual(
     factors: list[SmallFactor | None] = [None] * len(folds)  # made once, where they are needed
     grids, errors, held_out, places = [], [], [], []
     weights = importance_of(V, w)
+    V = _entries(V)
     for kernel in kernels:
         values = kernel(X, X) if K is None else K
         grid = penalties(kernel_scale(values, w), float(w.sum())) if regs is None else regs
@@ -387,7 +396,8 @@ def tune_dual(
 
         Psi = _all_features(values) if in_features else None
         if Psi is None:
-            paths = over_folds(path, len(folds), len(X))
+            paths = lanczos_paths(V, values, Y, folds, parts, grid)
+            paths = paths or over_folds(path, len(folds), len(X))
         else:
             paths = feature_paths(V, Psi, Y, folds, grid)
         total = np.zeros(len(grid))
@@ -403,6 +413,12 @@ def tune_dual(
     found, chosen = (np.array(grids), np.array(errors)), () if weights is None else tuple(places)
     tuning = Tuning(tuple(kernels), *found, None, rounding, chosen)
     return replace(tuning, held_out=held_out[tuning.best[0]])
+
+
+def _entries(V: VOperator) -> VOperator:
+    """Return V by all its entries, which every fold reads, where no small factor takes less."""
+    R = V.factor()
+    return V if R is not None and R.shape[0] <= R.shape[1] else Dense(V.dense())
 
 
 def importance_of(V: VOperator, w: Real) -> Real | None:
@@ -448,6 +464,86 @@ def held_out_path(
     path = Dual(R, K[np.ix_(train, train)]).path(Y[train], regs)
     held_out = K[np.ix_(test, train)]
     return [held_out @ A + c for A, c in path]
+
+
+def lanczos_paths(
+    V: VOperator,
+    K: Real,
+    Y: Real,
+    folds: Sequence[Fold],
+    parts: Sequence[tuple[Rows, Real]],
+    regs: Real,
+) -> list[list[Real]] | None:
+    """Predict the rows of every fold from its ``parts`` at every penalty, V diagonal: (h, k) each.
+
+    With R = V^1/2 of a fold's rows, zero elsewhere, and Q = I - rr'/r'r, r = R1, the machine is
+    A = R beta, (Q R K R Q + reg I) beta = Q R Y: the same matrix for all penalties, so that the
+    steps of Lanczos give all of them. A step of all folds is one product with K, and the kernels
+    of machines have few eigenvalues that are large: some 60 steps take the place of N^3. The bound
+    is that of CG: f is off by at most what is left of the equations over the root of reg. Returns
+    None where steps are too many.
+    """
+    (N, k), F = Y.shape, len(folds)
+    if not isinstance(V, Diagonal) or N < _FEWEST_ROWS or F * k > _MOST_VECTORS:
+        return None
+    root = np.zeros((F, N))
+    for own, (rows, share) in zip(root, parts, strict=True):
+        own[rows] = np.sqrt(np.asarray(V.diagonal())[rows] * share)
+    size = np.sqrt(np.einsum("fn,fn->f", root, root))
+    if not size.min() > 0:
+        return None
+    root = np.repeat(root, k, axis=0)  # a vector for every fold and output
+    unit = root / np.repeat(size, k)[:, None]
+    aim = root * np.tile(Y.T, (F, 1))
+    mean = np.einsum("fn,fn->f", unit, aim)
+    aim -= unit * mean[:, None]
+    length = np.linalg.norm(aim, axis=1)
+    length[length <= _EXACT * np.abs(mean)] = 0.0  # constant, but for rounding
+    Q = np.zeros((F * k, _MOST_STEPS + 1, N))
+    Q[:, 0] = aim / np.where(length > 0, length, np.inf)[:, None]
+    images = [np.zeros((_MOST_STEPS, len(fold.rows))) for fold in folds for _ in range(k)]
+    spread = np.sqrt(float(np.diag(K).max()) / regs)  # of f, where equations leave one
+    a, b, means = (np.zeros((F * k, _MOST_STEPS)) for _ in range(3))
+    rest, pivot, largest = np.ones((F * k, len(regs))), np.full((F * k, len(regs)), np.inf), 0.0
+    for step in range(_MOST_STEPS):
+        now = Q[:, step]
+        image = (root * now) @ K
+        for j, found in enumerate(images):
+            found[step] = image[j, folds[j // k].rows]
+        image *= root
+        means[:, step] = np.einsum("fn,fn->f", unit, image)
+        image -= unit * means[:, step, None]
+        a[:, step] = np.einsum("fn,fn->f", now, image)
+        image -= a[:, step, None] * now
+        if step:
+            image -= b[:, step - 1, None] * Q[:, step - 1]
+        before = Q[:, : step + 1]  # of rounding, nothing stays in the directions before
+        image -= np.matmul(np.matmul(before, image[:, :, None]).transpose(0, 2, 1), before)[:, 0]
+        b[:, step] = np.linalg.norm(image, axis=1)
+        largest = max(largest, float((a[:, step] + 2 * b[:, step]).max()))
+        b[b[:, step] <= _EXACT * largest, step] = 0.0  # the space is whole
+        Q[:, step + 1] = image / np.where(b[:, step] > 0, b[:, step], np.inf)[:, None]
+        # What is left of the equations is |aim| times the product of b / pivot.
+        square = 0.0 if step == 0 else b[:, step - 1, None] ** 2
+        pivot = a[:, step, None] + regs - square / pivot
+        if not pivot.min() > 0:
+            return None
+        rest *= b[:, step, None] / pivot
+        bound = float((rest * spread).max())
+        if bound <= _LEFT_OVER and step:
+            break
+        if step == _TRIAL and bound > _HOPELESS:
+            return None
+    else:
+        return None
+    paths: list[list[Real]] = [[np.empty((len(f.rows), k)) for _ in regs] for f in folds]
+    first = np.eye(step + 1, 1)
+    for j, found in enumerate(images):
+        for place, reg in enumerate(regs):
+            z = lapack.dptsv(a[j, : step + 1] + reg, b[j, :step], first)[2][:, 0] * length[j]
+            c = (mean[j] - z @ means[j, : step + 1]) / size[j // k]
+            paths[j // k][place][:, j % k] = z @ found[: step + 1] + c
+    return paths
 
 
 def over_folds(work: Callable[[int], Any], n_folds: int, N: int) -> list[Any]:

@@ -183,7 +183,10 @@ def check_columns(target: LineTarget | FactorTarget, n: int) -> None:
 _TRAINING = 10.0  # penalty for training: weights that estimate a mean well hurt a learner
 _SMOOTH = 1.0  # least penalty for rows that the fit has not seen, where it was not given
 _MOST_KNOWN = 1_000_000  # rows of a fit that are told from others
-_DENSE_BOXES = 3000  # as many, in views of several dimensions
+_DENSE_BOXES = 3000  # rows up to which the dense solver is faster in views of several dimensions
+# In views of one dimension so many rows, and no more pairs of them than so many per threshold: of
+# 1,000 rows of 25 columns without ties Newton's method takes as long.
+_MOST_DENSE, _PAIRS_OF_THRESHOLD = 1500, 40
 _COARSE = 512  # thresholds of a view on which the penalty is sought, where there are many more
 _RESTS_ON = 0.25  # share of the training rows that weights may rest on, in the overlap alarm
 _ROUNDING = 1e-20  # squared difference of distribution functions that are equal
@@ -565,8 +568,10 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
         )
 
     def _is_dense(self, X: Real, target: TargetSide) -> bool:
-        most = DENSE_LINES if isinstance(target, LineTarget) else _DENSE_BOXES
-        return self.solver == "dense" or (self.solver == "auto" and len(X) <= most)
+        if self.solver != "auto":
+            return bool(self.solver == "dense")
+        N, most = len(X), DENSE_LINES if isinstance(target, LineTarget) else _DENSE_BOXES
+        return N <= most or (N <= _MOST_DENSE and N**2 <= _PAIRS_OF_THRESHOLD * len(target.F))
 
     def _tell_no_overlap(
         self, matched: bool, missing: Sequence[Uncovered | UncoveredCells], noise: float
