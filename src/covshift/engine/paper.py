@@ -140,36 +140,6 @@ WORKS = {
 }
 """What is cited: authors, year and title, as docstrings and the pages have them."""
 
-_WEIGHTERS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "cdf": (
-        "weights under which the distribution function of every covariate approaches the target's",
-        ("mazaheri",),
-    ),
-    "tilted-cdf": (
-        "an exponential tilt of the covariates' means and squares (penalised entropy balancing), "
-        "refined by weights under which the distribution function of every covariate approaches "
-        "the target's",
-        ("hainmueller", "mazaheri"),
-    ),
-    "discriminative": (
-        "a classifier of the two samples",
-        ("qin", "bickel"),
-    ),
-    "entropy": ("entropy balancing", ("hainmueller",)),
-    "energy": ("energy balancing", ("huling",)),
-    "gaussian-ratio": ("a ratio of two normal densities", ("shimodaira",)),
-    "kde": ("a ratio of two kernel density estimates", ("shimodaira",)),
-    "kmm": ("kernel mean matching", ("huang",)),
-    "kliep": (
-        "the Kullback-Leibler importance estimation procedure (KLIEP)",
-        ("kliep",),
-    ),
-    "ulsif": ("unconstrained least-squares importance fitting (uLSIF)", ("kanamori",)),
-    "rulsif": ("relative least-squares importance fitting (RuLSIF)", ("yamada",)),
-    "neighbors": ("a nearest-neighbour density ratio", ("lima", "kremer")),
-    "raking": ("raking (iterative proportional fitting)", ("deming",)),
-    "poststratification": ("post-stratification", ("holt",)),
-}
 _MODELS = {
     "ridge": "ridge regression",
     "piecewise-linear ridge": "ridge regression on piecewise-linear terms",
@@ -318,10 +288,9 @@ def _weighter_words(weights: Weights) -> tuple[str, tuple[str, ...]]:
     if made is None:
         return "", ()
     entry = _entry_of(type(made).__name__)
-    if entry is None or entry.name not in _WEIGHTERS:
-        about = "" if entry is None else f" ({entry.about})"
-        return f"{type(made).__name__}{about}", ()
-    words, works = _WEIGHTERS[entry.name]
+    if entry is None or not entry.words:
+        return type(made).__name__, () if entry is None else entry.works
+    words, works = entry.words, entry.works
     said = made.get_params(deep=False)
     if entry.name == "entropy" and not weights.met:
         words += f" of the covariates' means{' and squares' if said['moments'] > 1 else ''}"
@@ -395,7 +364,7 @@ class Cited:
 
     @staticmethod
     def _short(key: str) -> str:
-        authors, _, rest = WORKS[key].partition(" (")
+        authors, _, rest = WORKS.get(key, key).partition(" (")
         names = authors.replace(" and ", ", ").split(", ")
         many = len(names) > 3 or authors.endswith("et al.")
         first = names[0].removesuffix(" et al.")
@@ -404,7 +373,10 @@ class Cited:
     @property
     def lines(self) -> list[str]:
         """One line per work."""
-        return [f"- {work}." for work in sorted((WORKS[key] for key in self.keys), key=_letters)]
+        return [
+            f"- {work}."
+            for work in sorted((WORKS.get(key, key) for key in self.keys), key=_letters)
+        ]
 
 
 def _letters(work: str) -> str:
