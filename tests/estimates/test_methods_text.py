@@ -312,6 +312,9 @@ def test_columns_and_gaps_are_listed():
     gaps = int(TABLE["b"].isna()[9:].sum()), int(TABLE["town"].isna()[9:].sum())
     assert f"b: {gaps[0]} and 0" in lines["Missing values, sample and target"]
     assert f"town: {gaps[1]} and " in lines["Missing values, sample and target"]
+    alone = X.assign(a=X["a"].where(np.arange(N) >= 7))
+    gap = next(n for n in estimate(alone, Y, T).checklist() if n["item"].startswith("Missing"))
+    assert gap["finding"] == "a: 7 and 0; filled and marked, or a category"
     assert "'id'" in lines["Columns left out or changed"]
     assert "'one'" in lines["Columns left out or changed"]
     assert lines["Rows of the sample left out"].startswith("9 of 120")

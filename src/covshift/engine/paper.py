@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from ..data.features import MISSING
+from ..data.features import MISSING, FeatureColumns
 from ..encoding.feature import MISSING as NO_VALUE
 from ..margins.sample import balance_of
 from ..numerics.distances import feature_differences
@@ -227,7 +227,7 @@ class Procedure:
             rows=len(whole.X) if whole.rows is None else int(whole.rows.max()) + 1,
             target_rows=0 if sample.known is not None else whole.n_given,
             covariates=len(
-                {f.name for f in sample.features if f.kind != "missing"}
+                {f.name for f in sample.features if not _marks_gaps(sample, f)}
                 if sample.known is None
                 else sample.known.margins.columns
             ),
@@ -338,11 +338,20 @@ def _balance(sample: Any, final: Any) -> tuple[tuple[str, float], tuple[str, flo
     return (names[k], float(before[k])), (names[m], float(after[m]))
 
 
+def _marks_gaps(sample: Any, feature: FeatureColumns) -> bool:
+    """Whether a feature is the mark of another one's missing values."""
+    if feature.kind == "missing":
+        return True
+    if sample.encoder is None or not feature.name.endswith(MISSING) or len(feature.columns) > 1:
+        return False
+    return feature.name.removesuffix(MISSING) in sample.names  # where each column is a feature
+
+
 def _gaps(sample: Any) -> Iterator[tuple[str, int, int]]:
     """Columns with missing values: their name, and in how many rows of both samples."""
     for feature in sample.features if sample.known is None else ():
         column = None
-        if feature.kind == "missing":
+        if _marks_gaps(sample, feature):
             column = feature.columns[0]
         elif NO_VALUE in feature.levels:
             column = feature.columns[feature.levels.index(NO_VALUE)]
