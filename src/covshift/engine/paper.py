@@ -906,7 +906,11 @@ def _weight_checks(answer: Any, how: Procedure) -> Iterator[tuple[str, str, str]
         before, after = (_worst(unit, *end) for end in how.balance)
         own = "diagnose(X, X_target, weights=found)" if weighted else 'method="dr"'
         yield "Balance before weighting", before, where
-        yield "Balance after weighting", after if weighted else "no weights in this estimate", own
+        if answer.method == "label":
+            after, own = "the weights follow class shares, not the covariates", "label_shift"
+        elif not weighted:
+            after = "no weights in this estimate"
+        yield "Balance after weighting", after, own
     if not weighted and answer.method != "label":
         return
     share = answer.effective_sample_size / answer.n_train
