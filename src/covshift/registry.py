@@ -111,6 +111,8 @@ class WeighterEntry(Entry):
     """A way to weight the training rows."""
 
     path: str  # of a class
+    words: str = ""  # what makes the weights, in the methods section of a paper
+    works: tuple[str, ...] = ()  # "Author (year). Title", or keys of `covshift.engine.paper.WORKS`
     rows: int = 1_000  # of either sample that a diagnosis or report gives it
     compared_up_to: float = inf  # features up to which a comparison tries it
     in_diagnosis: bool = False  # whether a diagnosis shows its effective sample size
@@ -306,26 +308,57 @@ _correction("doubly-corrected", "empirical:doubly_corrected", "blended, the rows
             "target rows, weights", margins=True)
 
 _weighter("cdf", "cdf.weighter:CDFWeights", "distribution functions matched", rows=100_000,
-          in_diagnosis=True, in_auto=True, can=frozenset({"device", MARGINS}))
+          in_diagnosis=True, in_auto=True, can=frozenset({"device", MARGINS}),
+          words="weights under which the distribution function of every covariate approaches "
+                "the target's",
+          works=("mazaheri",))
 _weighter("tilted-cdf", "tilted:TiltedCDFWeights", "cdf on top of an exponential tilt",
-          rows=100_000, compared_up_to=0)
+          rows=100_000, compared_up_to=0,
+          words="an exponential tilt of the covariates' means and squares (penalised entropy "
+                "balancing), refined by weights under which the distribution function of every "
+                "covariate approaches the target's",
+          works=("hainmueller", "mazaheri"))
 _weighter("discriminative", "discriminative:Discriminative", "a classifier of the two samples",
-          rows=30_000, in_diagnosis=True)
+          rows=30_000, in_diagnosis=True,
+          words="a classifier of the two samples",
+          works=("qin", "bickel"))
 _weighter("entropy", "entropy:EntropyBalancing", "moments matched", rows=30_000,
-          in_diagnosis=True, can=frozenset({MARGINS}))
-_weighter("energy", "energy:EnergyWeights", "energy distance", quadratic=True, in_diagnosis=True)
-_weighter("gaussian-ratio", "gaussian:GaussianRatio", "ratio of two normal densities", rows=30_000)
-_weighter("kde", "kde:KDE", "ratio of two kernel densities", quadratic=True)
-_weighter("kmm", "kmm:KMM", "kernel mean matching", quadratic=True)
-_weighter("kliep", "kliep:KLIEP", "density ratio by Kullback-Leibler divergence")
-_weighter("ulsif", "ulsif:ULSIF", "density ratio by least squares")
-_weighter("rulsif", "ulsif:RULSIF", "relative density ratio by least squares")
+          in_diagnosis=True, can=frozenset({MARGINS}),
+          words="entropy balancing",
+          works=("hainmueller",))
+_weighter("energy", "energy:EnergyWeights", "energy distance", quadratic=True, in_diagnosis=True,
+          words="energy balancing",
+          works=("huling",))
+_weighter("gaussian-ratio", "gaussian:GaussianRatio", "ratio of two normal densities", rows=30_000,
+          words="a ratio of two normal densities",
+          works=("shimodaira",))
+_weighter("kde", "kde:KDE", "ratio of two kernel densities", quadratic=True,
+          words="a ratio of two kernel density estimates",
+          works=("shimodaira",))
+_weighter("kmm", "kmm:KMM", "kernel mean matching", quadratic=True,
+          words="kernel mean matching",
+          works=("huang",))
+_weighter("kliep", "kliep:KLIEP", "density ratio by Kullback-Leibler divergence",
+          words="the Kullback-Leibler importance estimation procedure (KLIEP)",
+          works=("kliep",))
+_weighter("ulsif", "ulsif:ULSIF", "density ratio by least squares",
+          words="unconstrained least-squares importance fitting (uLSIF)",
+          works=("kanamori",))
+_weighter("rulsif", "ulsif:RULSIF", "relative density ratio by least squares",
+          words="relative least-squares importance fitting (RuLSIF)",
+          works=("yamada",))
 _weighter("neighbors", "neighbors:NearestNeighbors", "target rows among nearest neighbours",
-          quadratic=True)
+          quadratic=True,
+          words="a nearest-neighbour density ratio",
+          works=("lima", "kremer"))
 _weighter("raking", "raking:Raking", "shares of cells, by iterative proportional fitting",
-          rows=30_000, can=frozenset({MARGINS}))
+          rows=30_000, can=frozenset({MARGINS}),
+          words="raking (iterative proportional fitting)",
+          works=("deming",))
 _weighter("poststratification", "poststratification:PostStratification",
-          "shares of crossed cells", rows=30_000, compared_up_to=3, can=frozenset({MARGINS}))
+          "shares of crossed cells", rows=30_000, compared_up_to=3, can=frozenset({MARGINS}),
+          words="post-stratification",
+          works=("holt",))
 
 _CLASSES = {"task": "classes", "of": "classes", "range": "share"}
 _ONE_CLASS = {"task": "classes", "of": "one class", "range": "share"}

@@ -116,6 +116,15 @@ def test_the_first_line_is_the_sentence_and_the_table_follows(files, truth):
     assert result.out.rstrip() == str(truth)
 
 
+def test_the_methods_section_follows_with_a_checklist_that_names_options(files, truth):
+    result = call(files, "--methods")
+    assert result.out.startswith(str(truth))
+    assert truth.methods_text() in result.out
+    checklist = result.out.partition("where to look")[2]
+    assert "--sensitivity 1.5" in checklist
+    assert "with_sensitivity" not in checklist
+
+
 def test_label_is_another_name_of_outcome(files, handed):
     paths = [files / "train.csv", files / "target.csv"]
     assert covshift("estimate", *paths, "--label", "y", "--drop", "size").code == 0

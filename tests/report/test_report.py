@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -387,6 +388,15 @@ def test_writing_replaces_the_whole_file_or_nothing(one, tmp_path, monkeypatch):
 def numbers_of(text):
     start = text.index('<script type="application/json" id="numbers">')
     return json.loads(text[text.index(">", start) + 1 : text.index("</script>", start)])
+
+
+def test_the_page_has_the_methods_sections_and_checklists(two, estimates, evaluations):
+    text = unescape(report.build(two, estimates, evaluations))
+    for answer in (estimates, evaluations):
+        assert answer.methods_text() in text
+        for line in answer.checklist():
+            assert line["item"] in text
+    assert 'id="paper"' not in report.build(two)
 
 
 @pytest.mark.thorough

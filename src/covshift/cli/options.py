@@ -89,6 +89,7 @@ _DOUBTS = """
   target up to L-fold, such as 2, among rows with the same columns
 --null V:float  also say how strong an unseen reason would have to be to move the answer to V
   (default: to the uncorrected number)
+--methods  also print the methods section of a paper, and the checklist of a referee
 """
 DESIGN = """
 --strata COL  strata of the training sample's design
@@ -277,13 +278,40 @@ def show_answer(
     """Print an answer, with the notes on the files; return the exit code of its verdict."""
     if args.json:
         data = found.to_dict()
+        if "checklist" in data:
+            data["checklist"] = _checklist(found, notes).records
         data["notes"] = [*notes, *data["notes"]]
         print(console.as_json(data))
-    elif args.output == "-":
-        print(found, file=sys.stderr)
+        return exit_code(found.verdict if verdict is None else verdict, args)
+    text = str(found)
+    if getattr(args, "methods", False):
+        text += f"\n\n{found.methods_text()}\n\n{_checklist(found, notes)}"
+    if args.output == "-":
+        print(text, file=sys.stderr)
     else:
-        console.emit(str(found), None)
+        console.emit(text, None)
     return exit_code(found.verdict if verdict is None else verdict, args)
+
+
+_IN_COMMANDS = {
+    "with_sensitivity(1.5)": "--sensitivity 1.5",
+    "robustness()": "--null",
+    "y_target=": "the target's outcomes",
+    "sample_weight=, strata=, cluster=": "--weight, --strata, --cluster",
+    "cluster=": "--cluster",
+    "finite_population=": "--finite-population",
+    "confidence=": "--confidence",
+    "random_state=": "--seed",
+    'method="dr"': "--method dr",
+    "X, X_target": "the files",
+}
+
+
+def _checklist(found: Any, notes: Sequence[Note]) -> Any:
+    """Return the checklist of an answer, with what was decided when the files were read."""
+    table = replace(found, notes=(*notes, *found.notes)).checklist()
+    lines = ({**line, "where": _IN_COMMANDS.get(line["where"], line["where"])} for line in table)
+    return replace(table, records=tuple(lines))
 
 
 def check_output(args: argparse.Namespace, option: str = "output") -> None:

@@ -33,7 +33,9 @@ from ..registry import NONE
 from ..show.notes import Note, distinct
 from ..weights import WEIGHTERS, effective_sample_size
 from .methods import (
+    Classified,
     Method,
+    Reliability,
     check_method,
     fit_method,
     fit_weights,
@@ -42,9 +44,9 @@ from .methods import (
     method_named,
     methods_for,
     refuse_what_needs_rows,
+    reliability_curves,
     resolve,
 )
-from .reliability import Classified, Reliability, reliability_curves
 from .result import Comparison, Row, control_of, empty_row
 from .selection import LOSSES, TargetSafeSplit, compare_estimators
 from .target import (

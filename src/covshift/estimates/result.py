@@ -13,6 +13,7 @@ from ..engine.explanation import Explanation, explained
 from ..engine.intervals import Number
 from ..engine.label_shift import LabelShiftTest, of_classes
 from ..engine.methods import Method
+from ..engine.paper import Cited, Reportable
 from ..engine.sensitivity import Robust, Robustness, check_odds
 from ..exceptions import InputError, InputTypeError
 from ..margins import Margins
@@ -20,7 +21,7 @@ from ..numerics.array import Real
 from ..show.answer import ASSUMPTION, OF_LABELS, Answer, caution_of, few_rows
 from ..show.notes import Note
 from ..show.table import Column, Record, Table
-from ..show.words import interval_of, printable, shown
+from ..show.words import interval_of, joined, printable, shown
 
 Shown = Literal[Method, "labels", "both"]
 _POSITIVE = frozenset({"yes", "true", "1", "y", "t"})
@@ -83,7 +84,7 @@ class Change(Record):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Estimates(Robust, Answer):
+class Estimates(Robust, Reportable, Answer):
     """What `covshift.estimate` found. Print it, or read its fields.
 
     ``value``, ``standard_error`` and ``interval`` are those of the whole population by the chosen
@@ -282,6 +283,77 @@ class Estimates(Robust, Answer):
         """
         row = self.headline if row is None else row
         return explained_row(self, row, Estimate, groups)
+
+    # What the methods section asks for
+
+    _evaluates: ClassVar[bool] = False
+    _method_words: ClassVar[dict[str, str]] = METHOD_WORDS
+
+    @property
+    def _numbers(self) -> Table:
+        return self.estimates
+
+    @property
+    def _of_groups(self) -> bool:
+        return any(row.group is not None for row in self.estimates)
+
+    @property
+    def _outcome_word(self) -> str:
+        return "a known outcome"
+
+    def _question(self) -> str:
+        """Say what was estimated."""
+        rows = self.estimates
+        outcomes = [printable(name, 100) for name in dict.fromkeys(row.outcome for row in rows)]
+        kinds = [printable(kind) for kind in dict.fromkeys(row.what for row in rows) if kind]
+        of, named = joined(outcomes), joined(kinds)
+        share = all(row.proportion for row in rows)
+        detail = self._procedure.detail
+        what = {
+            "mean": f"the share of rows with {of} = 1" if share else f"the mean of {of}",
+            "proportion": f"the shares of the categories of {of} ({named})",
+            "total": f"the total of {of}",
+            "ratio": f"the ratio of the mean of {of} to that of a denominator",
+            "median": f"the median of {of}",
+            "quantile": f"quantiles of {of} ({named})",
+            "cdf": f"shares of {of} up to given values ({named})",
+            "difference": f"differences between groups in the mean of {of} ({named})",
+            "coefficients": f"the coefficients of a {detail} regression of {of}",
+        }.get(self.what, f"{self.what} of {of}")
+        if self.method == "none":
+            return f"We report {what} in the sample, not adjusted to the target population."
+        return f"We estimated {what} in the target population."
+
+    def _from_means(self) -> Iterator[str]:
+        """Say how the quantity follows from means."""
+        by_function = "Quantiles came from inverting the distribution function, estimated likewise."
+        made = {
+            "total": "The total is the mean times the known size of the population.",
+            "ratio": "The ratio is that of two such means, linearised.",
+            "median": by_function,
+            "quantile": by_function,
+            "difference": "Differences have the errors of joint influence values.",
+            "coefficients": "The coefficients solve the score equations, estimated likewise.",
+        }
+        yield from (made[self.what],) if self.what in made else ()
+
+    def _scale(self, cite: Cited) -> str:
+        """How the intervals of this quantity were made, beyond the rule."""
+        if self.what in ("median", "quantile"):
+            return (
+                f"for quantiles by inverting the distribution function {cite('woodruff', 'kallus')}"
+            )
+        if self.what == "coefficients":
+            return "with standard errors of the sandwich form"
+        return "on the logit scale for shares" if any(row.proportion for row in self) else ""
+
+    @property
+    def _errors_word(self) -> str:
+        if self.method == "both":
+            return "by outcomes of target rows"
+        if self.errors == "influence" or self.method == "label":
+            return "by a jackknife over folds" if self.method == "model" else "by influence values"
+        return f"by {self.errors}" if self.method != "model" else "by a jackknife over folds"
 
     def __iter__(self) -> Iterator[Estimate]:
         return iter(self.estimates)

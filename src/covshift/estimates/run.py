@@ -30,6 +30,7 @@ from ..engine.labels import (
 )
 from ..engine.methods import METHODS, Method
 from ..engine.overlap import Covered
+from ..engine.paper import Procedure
 from ..engine.problem import Item, Problem, Size
 from ..engine.sensitivity import robust
 from ..engine.weights import Weights, are_weights, factors, trimmed, weigh
@@ -215,6 +216,21 @@ class Run:
         weight = problem.sample.share[rows] / probability
         labels = LabelledValues(rows, one.moved.values[: len(rows)], weight, influence)
         return replace(moved, labels=labels)
+
+    def procedure(self) -> Procedure:
+        """Return how the numbers were made, for the methods section."""
+        one, labels = self.asked[0], ""
+        if self.known is not None:
+            labels = "random" if self.known.probability is None else "chances"
+            labels = "columns" if self.known.selected else labels
+        return Procedure.of(
+            one.problem,
+            self.covered,
+            self.settings,
+            made=one.made,
+            labels=labels,
+            detail=getattr(self.quantity, "family", ""),
+        )
 
     def _weighter(self, weights: Weights) -> str:
         if self.shares:

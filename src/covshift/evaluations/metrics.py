@@ -133,8 +133,15 @@ def number_metrics(asked: Any) -> list[Any]:
 
 
 def range_of(metric: Any) -> Range:
-    """Where the values of a metric of numbers may lie."""
-    return METRICS[metric].range if isinstance(metric, str) else "any"  # type: ignore[return-value]
+    """Where the values of a metric may lie, whose name may end in the class that it is of.
+
+    >>> range_of("recall_weighted"), range_of("rmse"), range_of(abs)
+    ('share', 'positive', 'any')
+    """
+    for key, entry in METRICS.items() if isinstance(metric, str) else ():
+        if metric == key or metric.startswith((f"{key}_", f"{key} ")):
+            return entry.range  # type: ignore[return-value]
+    return "any"
 
 
 def _of_task(task: str) -> dict[str, MetricEntry]:

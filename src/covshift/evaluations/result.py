@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ..diagnostics import Diagnosis
 from ..engine.explanation import Explanation
 from ..engine.label_shift import LabelShiftTest, of_classes
+from ..engine.paper import Cited, Reportable
 from ..engine.sensitivity import Robust, Robustness
 from ..estimates.result import (
     METHOD_WORDS,
@@ -23,11 +24,11 @@ from ..numerics.array import Real
 from ..show.answer import ASSUMPTION, OF_LABELS, Answer, caution_of, few_rows
 from ..show.notes import Note
 from ..show.table import Cell, Column, Record, Table
-from ..show.words import interval_of, printable, shown
+from ..show.words import interval_of, joined, printable, shown
 from .curves import Curves
 from .labelled import Change
 from .methods import Shown
-from .metrics import words
+from .metrics import range_of, words
 
 if TYPE_CHECKING:
     from .curves import Kind
@@ -104,7 +105,7 @@ class Difference(Record):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Evaluations(Robust, Answer):
+class Evaluations(Robust, Reportable, Answer):
     """What `covshift.evaluate` found. Print it, or read its fields.
 
     ``found["roc_auc"]`` is the metric of the whole target by the chosen method: a `Performance`
@@ -317,6 +318,54 @@ class Evaluations(Robust, Answer):
         row = self.headline if row is None else row
         return explained_row(self, row, Performance, groups)
 
+    # What the methods section asks for
+
+    _evaluates: ClassVar[bool] = True
+    _method_words: ClassVar[dict[str, str]] = WORDS
+
+    @property
+    def _numbers(self) -> Table:
+        return self.performances
+
+    @property
+    def _of_groups(self) -> bool:
+        return any(row.group is not None for row in self.performances)
+
+    @property
+    def _outcome_word(self) -> str:
+        return "a label"
+
+    def _question(self) -> str:
+        """Say what was estimated."""
+        names = dict.fromkeys(words(row.metric) for row in self.overall)
+        models = dict.fromkeys(row.model for row in self.overall)
+        what = joined([printable(name, 60) for name in names])
+        of = joined([printable(name, 100) for name in models])
+        if self.method == "none":
+            return f"We report {what} of {of} on the labelled rows, not adjusted to the target."
+        also = " The labelled rows were judged by clones of the model that had not seen them."
+        refitted = also if self._procedure.detail else ""
+        batches = f" and in each of {len(self.batches)} batches of it" if self.batches else ""
+        return f"We estimated {what} of {of} in the target population{batches}.{refitted}"
+
+    def _from_means(self) -> Iterator[str]:
+        """Nothing: metrics are functions of masses."""
+        return iter(())
+
+    def _scale(self, cite: Cited) -> str:
+        """How the intervals of these metrics were made, beyond the rule."""
+        ranges = {range_of(row.metric) for row in self.overall}
+        made = {"share": "logit scale for metrics between 0 and 1"}
+        made["positive"] = "logarithmic scale for positive metrics"
+        return joined([f"on the {text}" for key, text in made.items() if key in ranges])
+
+    @property
+    def _errors_word(self) -> str:
+        if self.method == "both":
+            return "by labels of target rows"
+        folds = self.method in ("model", "cbpe", "pape")
+        return "by a jackknife over folds" if folds else "by influence values"
+
     def __iter__(self) -> Iterator[Performance]:
         return iter(self.performances)
 
@@ -324,7 +373,7 @@ class Evaluations(Robust, Answer):
         """Return everything as plain data for JSON, without weights and points of ROC curves."""
         found = super().to_dict()
         if self.batches:
-            found["batches"] = {name: part.to_dict() for name, part in self.batches.items()}
+            found["batches"] = {name: Answer.to_dict(part) for name, part in self.batches.items()}
         return found
 
     def to_frame(self, *, methods: bool = False) -> Any:

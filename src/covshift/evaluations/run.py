@@ -32,6 +32,7 @@ from ..engine.labels import (
     unlike_the_rest,
 )
 from ..engine.overlap import Covered
+from ..engine.paper import Procedure
 from ..engine.problem import Size
 from ..engine.sensitivity import Bound, robust
 from ..engine.weights import Weights, weigh
@@ -64,6 +65,7 @@ class Run:
     trained: Flags  # (N,): rows that trained the model
     settings: Settings
     judged: list[OneModel] = field(default_factory=list)  # for questions about the answer
+    chances: bool = False  # whether it is known with which target rows were chosen
 
     def found(
         self,
@@ -88,7 +90,7 @@ class Run:
             one.notes += notes.about_scores(scored)
             one.notes += notes.absent_classes(scored, answer.y[used])
             judged.append(one)
-        self.judged = judged
+        self.judged, self.chances = judged, chance is not None
         table = Table(tuple(row for one in judged for row in one.rows))
         found = [*self.covered.notes, *(note for one in judged for note in one.notes)]
         assert isinstance(self.covered.diagnosis, Diagnosis)
@@ -142,6 +144,14 @@ class Run:
             for one in self.judged
             for where, ends in one.bounds(odds).items()
         }
+
+    def procedure(self) -> Procedure:
+        """Return how the numbers were made, for the methods section."""
+        first, labels, settings = self.judged[0], "", self.settings
+        if first.few is not None:
+            labels = "columns" if settings.selected else "chances" if self.chances else "random"
+        detail = "" if settings.cv is None else "refitted"
+        return Procedure.of(first.problem, self.covered, settings, labels=labels, detail=detail)
 
     def _weighter(self, weights: Weights) -> str:
         if self.settings.shift == "label":

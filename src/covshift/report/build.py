@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..comparison import Comparison
@@ -81,6 +81,18 @@ class Answers:
             if isinstance(answer, Estimates | Evaluations):
                 with suppress(InputError):  # nothing was adjusted, or the number is not defined
                     yield answer.explain()
+
+    def papers(self) -> Iterator[dict[str, Any]]:
+        """What a paper says of the answers: their methods sections and checklists."""
+        for answer in (self.estimates, self.evaluations):
+            if isinstance(answer, Estimates | Evaluations):
+                what = "estimate" if answer is self.estimates else "evaluation"
+                table = replace(answer.checklist(), title=f"Checklist of the {what}")
+                yield {
+                    "title": f"Methods of the {what}",
+                    "text": answer.methods_text(),
+                    "table": table,
+                }
 
     @property
     def outcome(self) -> str | None:
@@ -167,6 +179,7 @@ def build(
         "answer": None if found.estimates is None else answer_of(found.estimates),
         "evaluation": None if found.evaluations is None else evaluation_of(found.evaluations),
         "whys": [why_of(part) for part in explanations],
+        "papers": list(found.papers()),
         "promise": None if found.intervals is None else intervals_of(found.intervals),
         "command": command,
         "date": date,

@@ -1,6 +1,7 @@
 "use strict";
 // Tables with class "sortable": a click on a heading sorts by its column, a second one reverses;
-// a button copies the table as CSV. Without this script they are plain tables.
+// a button copies the table as CSV. Without this script they are plain tables. A button copies the
+// text of a methods section.
 const number = (cell) => cell.dataset.value;
 const text = (cell) => (cell.dataset.text ?? cell.firstChild?.textContent ?? "").trim();
 const small = (cell) => cell.querySelector("small")?.textContent ?? "";
@@ -52,6 +53,21 @@ const copyText = async (words) => {
   }
 };
 
+// A button below an element that copies what it stands for.
+const offer = (element, title, words) => {
+  const copy = document.createElement("button");
+  copy.type = "button";
+  copy.className = "copy";
+  copy.textContent = title;
+  copy.setAttribute("aria-live", "polite");
+  copy.addEventListener("click", async () => {
+    const said = await copyText(words()).then(() => "Copied", () => "Could not be copied");
+    copy.textContent = said;
+    setTimeout(() => (copy.textContent = title), 2000);
+  });
+  element.after(copy);
+};
+
 document.querySelectorAll("table.sortable").forEach((table) => {
   const heads = Array.from(table.tHead.rows[0].cells);
   heads.forEach((head, column) => {
@@ -61,15 +77,9 @@ document.querySelectorAll("table.sortable").forEach((table) => {
     button.addEventListener("click", () => sortBy(table, heads, column));
     head.append(button);
   });
-  const copy = document.createElement("button");
-  copy.type = "button";
-  copy.className = "copy";
-  copy.textContent = "Copy as CSV";
-  copy.setAttribute("aria-live", "polite");
-  copy.addEventListener("click", async () => {
-    const said = await copyText(asCSV(table)).then(() => "Copied", () => "Could not be copied");
-    copy.textContent = said;
-    setTimeout(() => (copy.textContent = "Copy as CSV"), 2000);
-  });
-  table.parentElement.after(copy);
+  offer(table.parentElement, "Copy as CSV", () => asCSV(table));
+});
+
+document.querySelectorAll(".paper").forEach((text) => {
+  offer(text, "Copy the text", () => text.textContent.trim() + "\n");
 });

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from html import escape
+from itertools import zip_longest
 from operator import itemgetter
 from textwrap import fill
 from typing import Any, ClassVar, NamedTuple
@@ -35,13 +36,15 @@ def number(value: float | None, form: str = "{}") -> Cell:
 class Column:
     """A heading, and the cell of a record.
 
-    Columns of ``words`` are aligned to the left; in text, names are cut to ``most`` characters.
+    Columns of ``words`` are aligned to the left; in text, names are cut to ``most`` characters,
+    and what is longer than ``wrap`` goes on in the next line.
     """
 
     name: str
     cell: Callable[..., Cell | str]
     words: bool = False
     most: int | None = None
+    wrap: int | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -144,6 +147,7 @@ class Table(Sequence[Any]):
             ]
             for row in self._texts(len(self) if self.most is None else self.most)
         ]
+        shown = [list(line) for row in shown for line in self._broken(row)]
         widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
         lines = []
         for row in shown:
@@ -155,6 +159,14 @@ class Table(Sequence[Any]):
         if self.most is not None and len(self) > self.most:
             lines.append(f"  and {len(self) - self.most:,} more {self.unit}")
         return lines
+
+    def _broken(self, row: list[str]) -> Iterator[tuple[str, ...]]:
+        """Break the cells of a row into lines, where columns wrap."""
+        parts = (
+            [cell] if column.wrap is None else fill(cell, column.wrap).split("\n")
+            for cell, column in zip(row, self._columns, strict=True)
+        )
+        return zip_longest(*parts, fillvalue="")
 
     def __str__(self) -> str:
         title = [self.title] if self.title else []

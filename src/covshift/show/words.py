@@ -109,6 +109,16 @@ def printable(name: str, width: int = NAME) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
+def joined(names: Iterable[str]) -> str:
+    """Return names as a sentence has them: "a, b and c"; nothing for none.
+
+    >>> joined(["a", "b", "c"]), joined(["a"]), joined([])
+    ('a, b and c', 'a', '')
+    """
+    *most, last = list(names) or [""]
+    return f"{', '.join(most)} and {last}" if most else last
+
+
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """Return the one of the ``known`` names that a misspelt one most likely stands for."""
     names = {one.casefold(): one for one in known}

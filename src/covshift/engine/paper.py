@@ -1,0 +1,1034 @@
+"""What a paper says of an answer: a methods section, and what a referee asks.
+
+Both are made from the answer and a `Procedure`, the plain facts of the run that made it. A sentence
+stands there only if the step was taken, and a work is cited only by such a sentence.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+
+from ..data.features import MISSING, FeatureColumns
+from ..encoding.feature import MISSING as NO_VALUE
+from ..margins.sample import balance_of
+from ..numerics.distances import feature_differences
+from ..registry import WeighterEntry, weighters
+from ..show.notes import plain
+from ..show.table import Column, Table
+from ..show.words import joined, percent, printable, shown
+from .outcome import NAME, costly_deals
+from .overlap import Covered
+from .problem import Problem
+from .weights import Weights
+
+WORKS = {
+    "covshift": (
+        "The covshift developers (2026). covshift: correct sampling bias by comparing "
+        "cumulative distribution functions"
+    ),
+    "abadie": "Abadie and Imbens (2008). On the failure of the bootstrap for matching estimators",
+    "alexandari": (
+        "Alexandari, Kundaje and Shrikumar (2020). Maximum likelihood with bias-corrected "
+        "calibration is hard-to-beat at label shift adaptation"
+    ),
+    "angelopoulos": (
+        "Angelopoulos, Duchi and Zrnic (2023). PPI++: efficient prediction-powered inference"
+    ),
+    "armstrong": "Armstrong, Kline and Sun (2023). Adapting to misspecification",
+    "bialek": (
+        "Białek, Perrakis et al. (2023). Estimating model performance under covariate shift "
+        "without labels"
+    ),
+    "bickel": "Bickel, Brückner and Scheffer (2009). Discriminative learning under covariate shift",
+    "garrote": "Breiman (1995). Better subset regression using the nonnegative garrote",
+    "stacking": "Breiman (1996). Stacked regressions",
+    "chernozhukov": (
+        "Chernozhukov et al. (2018). Double/debiased machine learning for treatment and "
+        "structural parameters"
+    ),
+    "deming": (
+        "Deming and Stephan (1940). On a least squares adjustment of a sampled frequency table"
+    ),
+    "deville": "Deville and Särndal (1992). Calibration estimators in survey sampling",
+    "dorn": (
+        "Dorn and Guo (2023). Sharp sensitivity analysis for inverse propensity weighting via "
+        "quantile balancing"
+    ),
+    "guo": (
+        "Dorn, Guo and Kallus (2024). Doubly-valid/doubly-sharp sensitivity analysis for "
+        "causal inference with unmeasured confounding"
+    ),
+    "hainmueller": "Hainmueller (2012). Entropy balancing for causal effects",
+    "hampel": "Hampel (1974). The influence curve and its role in robust estimation",
+    "hansen": "Hansen (1982). Large sample properties of generalized method of moments estimators",
+    "hartman": "Hartman and Huang (2024). Sensitivity analysis for survey weights",
+    "holt": "Holt and Smith (1979). Post stratification",
+    "huang": (
+        "Huang, Smola, Gretton, Borgwardt and Schölkopf (2007). Correcting sample selection "
+        "bias by unlabeled data"
+    ),
+    "huling": "Huling and Mak (2024). Energy balancing of covariate distributions",
+    "kallus": "Kallus, Mao and Uehara (2024). Localized debiased machine learning",
+    "kanamori": (
+        "Kanamori, Hido and Sugiyama (2009). A least-squares approach to direct importance "
+        "estimation"
+    ),
+    "kott": "Kott (2001). The delete-a-group jackknife",
+    "kremer": (
+        "Kremer, Gieseke, Pedersen and Igel (2015). Nearest neighbor density ratio estimation "
+        "for large-scale applications in astronomy"
+    ),
+    "lima": (
+        "Lima, Cunha, Oyaizu, Frieman, Lin and Sheldon (2008). Estimating the redshift "
+        "distribution of photometric galaxy samples"
+    ),
+    "lipton": (
+        "Lipton, Wang and Smola (2018). Detecting and correcting for label shift with black "
+        "box predictors"
+    ),
+    "mackinnon": (
+        "MacKinnon and White (1985). Some heteroskedasticity-consistent covariance matrix "
+        "estimators"
+    ),
+    "mazaheri": (
+        "Mazaheri, Jain and Bruck (2020). Robust Correction of Sampling Bias using Cumulative "
+        "Distribution Functions"
+    ),
+    "platt": "Platt (1999). Probabilistic outputs for support vector machines",
+    "qin": (
+        "Qin (1998). Inferences for case-control and semiparametric two-sample density ratio models"
+    ),
+    "rao": "Rao and Wu (1988). Resampling inference with complex survey data",
+    "robins": (
+        "Robins, Rotnitzky and Zhao (1994). Estimation of regression coefficients when some "
+        "regressors are not always observed"
+    ),
+    "rubin": "Rubin (1981). The Bayesian bootstrap",
+    "saerens": (
+        "Saerens, Latinne and Decaestecker (2002). Adjusting the outputs of a classifier to "
+        "new a priori probabilities"
+    ),
+    "shimodaira": (
+        "Shimodaira (2000). Improving predictive inference under covariate shift by weighting "
+        "the log-likelihood function"
+    ),
+    "stefanski": "Stefanski and Boos (2002). The calculus of M-estimation",
+    "steingrimsson": (
+        "Steingrimsson, Gatsonis, Li and Dahabreh (2023). Transporting a prediction model for "
+        "use in a new target population"
+    ),
+    "kliep": (
+        "Sugiyama, Nakajima, Kashima, von Bünau and Kawanabe (2008). Direct importance "
+        "estimation with model selection and its application to covariate shift adaptation"
+    ),
+    "sarndal": "Särndal, Swensson and Wretman (1992). Model assisted survey sampling",
+    "tan": "Tan (2006). A distributional approach for causal inference using propensity scores",
+    "woodruff": "Woodruff (1952). Confidence intervals for medians and other position measures",
+    "yamada": (
+        "Yamada, Suzuki, Kanamori, Hachiya and Sugiyama (2013). Relative density-ratio "
+        "estimation for robust distribution comparison"
+    ),
+    "superlearner": "van der Laan, Polley and Hubbard (2007). Super learner",
+}
+"""What is cited: authors, year and title, as docstrings and the pages have them."""
+
+_MODELS = {
+    "ridge": "ridge regression",
+    "piecewise-linear ridge": "ridge regression on piecewise-linear terms",
+    "kernel": "Gaussian kernel ridge regression",
+    "boosted trees": "gradient-boosted trees",
+    "logistic": "logistic regression",
+    "calibrated scores": "the calibrated scores",
+    "weighted calibration": "the scores calibrated on weighted rows",
+    "logistic of all rows": "logistic regression that also learned from the model's own rows",
+    "boosted trees of all rows": "boosted trees that also learned from the model's own rows",
+    NAME: "ridge regression on the published numbers",
+}
+_OF_NUMBERS = frozenset({"ridge", "piecewise-linear ridge", "kernel", "boosted trees"})
+_SPOILED = frozenset(
+    {
+        *("identifiers", "free text", "rare levels", "constant columns", "copies", "decisions"),
+        *("columns of one sample", "columns of one file", "columns without margins", "infinite"),
+        *("joined levels", "text", "ordered", "dates", "unseen levels", "rounded shares"),
+    }
+)
+"""Kinds of notes about columns that were left out or changed."""
+
+_EVEN = 0.001  # of a balance, below which no column is the worst
+_PACKAGES = ("covshift", "scikit-learn", "NumPy")
+_WEIGHTED = ("dr", "weights", "pape", "both")
+_MODELLED = ("dr", "model", "both")
+
+
+@dataclass(frozen=True)
+class Procedure:
+    """How an answer was made: plain facts of its run, which are kept with a stored answer."""
+
+    rows: int  # of the sample that were given
+    target_rows: int  # that were given; none of margins
+    covariates: int
+    margins: str  # the target in words, where it is margins
+    finite: bool  # whether the target counts as the whole population
+    folds: int
+    deals: int  # of the folds, for ridge regressions
+    costly_deals: int  # and for other models
+    outcome_model: str  # of the user; empty: the default
+    weighter: str  # in words; empty: the weights were given
+    weighter_works: tuple[str, ...]
+    met: bool  # whether the weights meet margins exactly
+    equation: bool  # whether they solve an estimating equation
+    small_sample: bool  # whether variances are multiplied for few rows
+    leans: bool  # whether there are flatter weights to lean to
+    shrinks: bool  # whether the residuals count only as far as they exceed their noise
+    trusted: bool  # whether the sample shows the whole target
+    max_weight: float | None
+    weighted: bool
+    target_weighted: bool
+    strata: int
+    clusters: int
+    fpc: bool
+    replicates: tuple[str, int] | None  # their type and number
+    groups: int
+    labels: str  # how target rows with an outcome were chosen
+    balance: tuple[tuple[str, float], tuple[str, float]] | None  # largest gaps: before, after
+    gaps: tuple[tuple[str, int, int], ...]  # column, missing in the sample and in the target
+    distinct: int | None  # rows, where copies of rows were found
+    encoded: bool  # whether a table became numbers
+    detail: str  # what else the question says
+    random_state: int
+    versions: Mapping[str, str]
+
+    @classmethod
+    def of(
+        cls,
+        problem: Problem,
+        covered: Covered,
+        settings: Any,
+        *,
+        made: Any = None,
+        labels: str = "",
+        detail: str = "",
+    ) -> Procedure:
+        """Collect the facts: ``settings`` of the run, and replicates ``made`` by it."""
+        sample, weights = problem.sample, problem.weights
+        whole = covered.sample
+        phrase, works = _weighter_words(weights)
+        user = settings.outcome_model
+        copies = problem.copies
+        return cls(
+            rows=len(whole.X) if whole.rows is None else int(whole.rows.max()) + 1,
+            target_rows=0 if sample.known is not None else whole.n_given,
+            covariates=len(
+                {f.name for f in sample.features if not _marks_gaps(sample, f)}
+                if sample.known is None
+                else sample.known.margins.columns
+            ),
+            margins=_margins_words(sample),
+            finite=settings.finite_population,
+            folds=int(problem.fold.max()) + 1,
+            deals=len(problem.fold),
+            costly_deals=min(len(problem.fold), costly_deals(len(sample.X))),
+            outcome_model="" if user is None else _model_words(user),
+            weighter=phrase,
+            weighter_works=works,
+            met=weights.met,
+            equation=weights.solve_equation,
+            small_sample=weights.weighter is not None or weights.met,
+            leans=weights.steady is not None,
+            shrinks=getattr(problem, "leans", False),
+            trusted=covered.trusted,
+            max_weight=settings.max_weight,
+            weighted=sample.weighted,
+            target_weighted=sample.target_weight is not None,
+            strata=0 if sample.strata is None else len(np.unique(sample.strata)),
+            clusters=0 if sample.cluster is None else problem.design.units,
+            fpc=sample.fpc is not None,
+            replicates=None if made is None else (made.type, made.count),
+            groups=len(problem.groups()),
+            labels=labels,
+            balance=_balance(sample, weights.final),
+            gaps=tuple(_gaps(sample)),
+            distinct=None if copies is None else len(np.unique(copies)),
+            encoded=sample.encoder is not None,
+            detail=detail,
+            random_state=settings.random_state,
+            versions=_versions(),
+        )
+
+
+def _model_words(model: Any) -> str:
+    """Name a model of the user's, that at the end of a pipeline, and its package."""
+    last = model[-1] if isinstance(model, Pipeline) else model
+    package = type(last).__module__.partition(".")[0]
+    package = {"sklearn": "scikit-learn", "__main__": ""}.get(package, package)
+    return f"{type(last).__name__}{f' ({package})' if package else ''}"
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "(unknown version)"
+    return {**found, "Python": platform.python_version()}
+
+
+def _weighter_words(weights: Weights) -> tuple[str, tuple[str, ...]]:
+    """Name what made the weights, as the field calls it, with its sources."""
+    made = weights.weighter
+    if made is None:
+        return "", ()
+    entry = _entry_of(type(made).__name__)
+    if entry is None or not entry.words:
+        return type(made).__name__, () if entry is None else entry.works
+    words, works = entry.words, entry.works
+    said = made.get_params(deep=False)
+    if entry.name == "entropy" and not weights.met:
+        words += f" of the covariates' means{' and squares' if said['moments'] > 1 else ''}"
+    if entry.name == "discriminative":
+        classifier = said["classifier"]
+        named = "logistic regression" if classifier is None else type(classifier).__name__
+        words += f" ({named}), as its odds of the target"
+    if said.get("limits") is not None:
+        low, high = said["limits"]
+        words += f", with weights limited to {low:g} to {high:g} times their mean"
+        works = (*works, "deville")
+    return words, works
+
+
+def _entry_of(name: str) -> WeighterEntry | None:
+    return next((one for one in weighters() if one.path.rpartition(":")[2] == name), None)
+
+
+def _margins_words(sample: Any) -> str:
+    if sample.known is None:
+        return ""
+    margins = sample.known.margins
+    words = f"published margins of {_count(len(margins.columns), 'covariate')}"
+    if margins.source:
+        words += f" ({printable(margins.source, 200)})"
+    if margins.size is not None:
+        words += f", which describe {margins.size:,.0f} rows"
+    return words
+
+
+def _balance(sample: Any, final: Any) -> tuple[tuple[str, float], tuple[str, float]] | None:
+    """Largest difference between sample and target, under design weights and under final ones."""
+    if sample.known is not None:
+        margins = sample.known.margins
+        ends = []
+        for w in (sample.d, final):
+            worst = max(balance_of(margins, sample.known, w), key=lambda row: abs(row.gap))
+            ends.append((worst.what, abs(worst.gap)))
+        return ends[0], ends[1]
+    names = [feature.name for feature in sample.features]
+    before, after = (np.abs(feature_differences(sample, w)) for w in (None, final))
+    if not len(names):
+        return None
+    k, m = int(np.argmax(before)), int(np.argmax(after))
+    return (names[k], float(before[k])), (names[m], float(after[m]))
+
+
+def _marks_gaps(sample: Any, feature: FeatureColumns) -> bool:
+    """Whether a feature is the mark of another one's missing values."""
+    if feature.kind == "missing":
+        return True
+    if sample.encoder is None or not feature.name.endswith(MISSING) or len(feature.columns) > 1:
+        return False
+    return feature.name.removesuffix(MISSING) in sample.names  # where each column is a feature
+
+
+def _gaps(sample: Any) -> Iterator[tuple[str, int, int]]:
+    """Columns with missing values: their name, and in how many rows of both samples."""
+    for feature in sample.features if sample.known is None else ():
+        column = None
+        if _marks_gaps(sample, feature):
+            column = feature.columns[0]
+        elif NO_VALUE in feature.levels:
+            column = feature.columns[feature.levels.index(NO_VALUE)]
+        if column is not None:
+            here, there = (int(part[:, column].sum()) for part in (sample.X, sample.T))
+            yield feature.name.removesuffix(MISSING), here, there
+
+
+class Cited:
+    """Works that the text cites, in the order of their authors at its end."""
+
+    def __init__(self) -> None:
+        self.keys: set[str] = set()
+
+    def __call__(self, *keys: str) -> str:
+        """Cite works in parentheses: "(Kish 1965; Breiman 1996)"; nothing for none."""
+        self.keys |= set(keys)
+        return f"({'; '.join(map(self._short, keys))})" if keys else ""
+
+    @staticmethod
+    def _short(key: str) -> str:
+        authors, _, rest = WORKS.get(key, key).partition(" (")
+        names = authors.replace(" and ", ", ").split(", ")
+        many = len(names) > 3 or authors.endswith("et al.")
+        first = names[0].removesuffix(" et al.")
+        return f"{f'{first} et al.' if many else authors} {rest[:4]}"
+
+    @property
+    def lines(self) -> list[str]:
+        """One line per work."""
+        return [
+            f"- {work}."
+            for work in sorted((WORKS.get(key, key) for key in self.keys), key=_letters)
+        ]
+
+
+def _letters(work: str) -> str:
+    """The letters by which a list of works is sorted."""
+    plain_letters = str.maketrans("äáéöüł", "aaeoul")
+    return work.casefold().removeprefix("the ").translate(plain_letters)
+
+
+class Reportable:
+    """What estimates and evaluations say for a paper."""
+
+    _source: Any
+
+    @cached_property
+    def _procedure(self) -> Procedure:
+        asked: Any = self
+        made: Procedure = asked._asked_of("methods_text").procedure()
+        return made
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Keep the facts of the run in place of its rows."""
+        found: dict[str, Any] = super().__getstate__()  # type: ignore[assignment]
+        return {**found, "_procedure": self._procedure} if self._knows_procedure else found
+
+    @property
+    def _knows_procedure(self) -> bool:
+        return self._source is not None or "_procedure" in vars(self)
+
+    def methods_text(self) -> str:
+        """Write the methods section of a paper: what was done here, with references.
+
+        Returns
+        -------
+        str
+            Paragraphs, and the list of works that they cite. It is plain text, and Markdown too.
+
+        Examples
+        --------
+        >>> from covshift import estimate
+        >>> from covshift.datasets import make_survey
+        >>> survey = make_survey(300, 400, random_state=0)
+        >>> found = estimate(survey.X, survey.y, survey.X_target)
+        >>> print(found.methods_text().partition(".")[0])
+        We estimated the share of rows with y = 1 in the target population
+        """
+        answer: Any = self
+        cite, how = Cited(), self._procedure
+        parts = [
+            [answer._question(), *_data(answer, how)],
+            [
+                *_estimator(answer, how, cite),
+                *_weights(answer, how, cite),
+                *_models(answer, how, cite),
+            ],
+            [*_errors(answer, how, cite), *_doubt(answer, how, cite)],
+            [*_assumed(answer, how, cite), _software(how, cite)],
+        ]
+        text = [" ".join(sentences) for sentences in parts]
+        return "\n\n".join([*filter(None, text), "References", "\n".join(cite.lines)])
+
+    def checklist(self) -> Table:
+        """Return what a referee asks: the item, what was found, and where to look.
+
+        What was not checked is a line too, with the call that would check it.
+
+        Examples
+        --------
+        >>> from covshift import estimate
+        >>> from covshift.datasets import make_survey
+        >>> survey = make_survey(300, 400, random_state=0)
+        >>> found = estimate(survey.X, survey.y, survey.X_target)
+        >>> print(next(line["finding"] for line in found.checklist() if "odds" in line["item"]))
+        not checked
+        """
+        records = tuple(
+            {"item": item, "finding": finding, "where": where}
+            for item, finding, where in _checks(self, self._procedure)
+        )
+        columns = (
+            Column("item", lambda row: row["item"], words=True, wrap=25),
+            Column("finding", lambda row: row["finding"], words=True, wrap=40),
+            Column("where to look", lambda row: row["where"], words=True, wrap=22),
+        )
+        return Table(records, columns)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data for JSON, without weights and flags of single rows."""
+        found: dict[str, Any] = super().to_dict()  # type: ignore[misc]
+        if self._knows_procedure:
+            found |= {"methods_text": self.methods_text(), "checklist": plain(self.checklist())}
+        return found
+
+
+# The methods section.
+
+
+def _data(answer: Any, how: Procedure) -> Iterator[str]:
+    """The two samples."""
+    lost = f" (of {how.rows:,} in all)" if how.rows > answer.n_train else ""
+    sample = f"The sample had {_count(answer.n_train, 'row')} with {answer._outcome_word}{lost}"
+    same = f"Both had the same {_count(how.covariates, 'covariate')}."
+    if answer.method == "none":
+        yield f"{sample}."
+    elif how.margins:
+        yield f"{sample}; the target population was known by {how.margins}."
+    elif how.finite:
+        yield f"{sample}; the target was the whole population of {how.target_rows:,} rows. {same}"
+    else:
+        yield f"{sample}; a sample of the target population had {how.target_rows:,}. {same}"
+    learned = getattr(answer, "n_learned", 0)
+    if learned:
+        yield f"The {learned:,} rows that had trained the model did not judge it."
+    if answer.covered_share < 1:
+        yield (
+            f"The answer is for {answer.covered_share:.1%} of the target: the rest, for lack of "
+            "similar rows in the sample, was left out."
+        )
+    design = [
+        *(["design weights"] if how.weighted else []),
+        *([_count(how.strata, "stratum", "strata")] if how.strata else []),
+        *([_count(how.clusters, "cluster")] if how.clusters else []),
+        *(["a finite population correction"] if how.fpc else []),
+    ]
+    if design:
+        yield f"The sample's design was taken into account: {joined(design)}."
+    if how.target_weighted:
+        yield "Target rows had weights of their own."
+    if how.gaps:
+        names = joined([repr(printable(name)) for name, _, _ in how.gaps])
+        yield (
+            f"Missing values of {names} were filled with the median and marked by an indicator, "
+            "or, in a category, were a level of their own."
+        )
+    if how.groups and answer._of_groups:
+        yield (
+            f"Numbers of {_count(how.groups, 'group')} were ratios of means with the indicator of "
+            "the group; weights and models learned from all rows."
+        )
+
+
+def _estimator(answer: Any, how: Procedure, cite: Cited) -> Iterator[str]:
+    """What kind of estimator it was."""
+    method, evaluates = answer.method, answer._evaluates
+    rows = "labelled rows" if evaluates else "sample"
+    if method == "none":
+        return
+    if method == "weights":
+        kind = "the metrics of the weighted labelled rows" if evaluates else "weighted means"
+        yield f"We used {kind}, with weights that carry the {rows} to the target population."
+    elif method == "model":
+        kind = "the expectation of the metrics under" if evaluates else "the mean prediction of"
+        yield f"We used {kind} an outcome model over the target population."
+    elif method == "cbpe":
+        yield (
+            "We used the expected performance of calibrated scores over the target rows "
+            f"{cite('bialek')}; the scores were calibrated by a cross-fitted logistic regression "
+            f"on their log-odds {cite('platt')}."
+        )
+    elif method == "pape":
+        yield (
+            "We used the expected performance of scores over the target rows, calibrated on "
+            f"weighted labelled rows {cite('bialek')} by a cross-fitted logistic regression on "
+            f"their log-odds {cite('platt')}."
+        )
+    elif method == "label":
+        yield from _by_classes(answer, cite)
+    else:
+        yield from _doubly_robust(answer, how, cite)
+    yield from answer._from_means()
+
+
+def _doubly_robust(answer: Any, how: Procedure, cite: Cited) -> Iterator[str]:
+    both, evaluates = answer.method == "both", answer._evaluates
+    if both:
+        chosen = {
+            "random": "taken to be chosen at random",
+            "chances": "chosen with known probabilities",
+            "columns": "selected by their covariates, for which they were weighted",
+        }[how.labels]
+        yield (
+            f"The outcome was known for {_count(answer.n_labels, 'target row')}, {chosen}. "
+            "We used prediction-powered inference with power tuning: an outcome model, which "
+            "learned from both samples, predicted every target row, and the known outcomes "
+            f"corrected its mean {cite('angelopoulos')}."
+        )
+        if not how.trusted:
+            yield (
+                "The sample does not cover the whole target, so that the number rests on the "
+                "outcomes of target rows and not on a correction of the sample."
+            )
+            return
+        yield (
+            "The point estimate lies between this estimate and a doubly robust one from the "
+            "sample, nearer to the latter the better the two agree, and within the interval of "
+            f"the former {cite('armstrong')}."
+        )
+    works = ("robins", *(("steingrimsson",) if evaluates else ()), "chernozhukov")
+    start = "The doubly robust estimate came from" if both else "We used"
+    what = (
+        "the metrics on the target: every target row counted with its predicted outcome, every "
+        "labelled row with the weighted residual of that prediction"
+        if evaluates
+        else "the mean prediction of an outcome model over the target, plus the weighted mean of "
+        "the model's residuals in the sample"
+    )
+    kind = "augmented" if both else "augmented (doubly robust)"
+    named = f"a cross-fitted {kind} estimator {cite(*works)}"
+    yield f"{start} {named} of {what}." if evaluates else f"{start} {named}: {what}."
+    yield "It is consistent if the weights or the outcome model are."
+
+
+def _by_classes(answer: Any, cite: Cited) -> Iterator[str]:
+    yield (
+        "The shares of the classes in the target were those with which the sample's classes make "
+        "up the target's mean scores, a linear equation in cross-fitted class probabilities "
+        f"(black-box shift estimation; {cite('lipton')[1:]}; the scores were those of the "
+        f"likelihood {cite('saerens', 'alexandari')}, unless these told the classes apart less "
+        "than half as well as the probabilities do."
+    )
+    if answer._evaluates:
+        yield "Labelled rows were weighted by the share of their class in the target."
+
+
+def _weights(answer: Any, how: Procedure, cite: Cited) -> Iterator[str]:
+    """How the weights were made, and what they cost."""
+    if answer.method not in _WEIGHTED or not how.trusted:
+        return
+    if not how.weighter:
+        also = ", multiplied by the design weights" if how.weighted else ""
+        yield f"The weights were given beforehand{also}, and taken as known."
+    elif how.met:
+        yield (
+            "The weights were calibrated to the published numbers, which they meet exactly, by "
+            f"{how.weighter} {cite(*dict.fromkeys((*how.weighter_works, 'deville')))}."
+        )
+    else:
+        yield f"The weights were made by {how.weighter} {cite(*how.weighter_works)}.".replace(
+            " .", "."
+        )
+    if how.max_weight is not None:
+        done = f"which cut off {percent(answer.trimmed_share)} of their sum"
+        if not answer.trimmed_share:
+            done = "which none of them reached"
+        yield f"They were limited to {how.max_weight:g} times their mean, {done}."
+    largest = f"the largest weight was {answer.largest_weight:.1f} times the mean"
+    yield (
+        f"Their effective sample size (Kish) was {answer.effective_sample_size:,.0f} of "
+        f"{answer.n_train:,} rows, and {largest}."
+    )
+    if how.leans and answer.method in ("dr", "both"):
+        yield (
+            "The residuals were weighted by a compromise between these weights and flatter ones of "
+            f"the same kind, which the data chose in the manner of the nonnegative garrote "
+            f"{cite('garrote')}."
+        )
+        if how.shrinks:
+            yield (
+                "The sum of the weighted residuals was added to the outcome model's expectation "
+                "only as far as it exceeded its noise."
+            )
+
+
+def _models(answer: Any, how: Procedure, cite: Cited) -> Iterator[str]:
+    """What the outcome models were, and how they were cross-fitted."""
+    calibrates = answer.method in ("cbpe", "pape")
+    needed = answer.method == "weights" and bool(how.weighter) and not how.equation
+    needed &= getattr(answer, "errors", "influence") in ("influence", "replicate weights")
+    if answer.method not in (*_MODELLED, "label") and not (calibrates or needed):
+        return
+    trees = False
+    if not calibrates:
+        names = list(dict.fromkeys(name for part in answer.models.values() for name in part))
+        what = "The class probabilities came from" if answer.method == "label" else ""
+        what = what or "The outcome model was"
+        if needed:
+            what = "An outcome model for the standard errors was"
+        trees = any(name.startswith("boosted") for name in names)
+        if how.outcome_model:
+            yield f"{what} {how.outcome_model}."
+        elif names:
+            several = len({tuple(part) for part in answer.models.values()}) > 1
+            yield _mixture(what, names, several, answer._evaluates, cite)
+    again = how.costly_deals if how.outcome_model else how.deals
+    over = f"; this was averaged over {_count(again, 'deal')} of the folds" if again > 1 else ""
+    if over and trees and not how.outcome_model and how.costly_deals != again:
+        over += f" ({how.costly_deals} for boosted trees)"
+    together = ""
+    if how.clusters:
+        together = " Rows of one cluster stayed in one fold."
+    elif how.distinct is not None:
+        together = " Copies of a row stayed in one fold."
+    yield (
+        f"No row was predicted by a model that had seen it: models were fitted to all but one of "
+        f"{how.folds} folds{over}.{together}"
+    )
+
+
+def _mixture(what: str, names: Sequence[str], several: bool, evaluates: bool, cite: Cited) -> str:
+    parts: dict[str, str] = {}
+    for name in names:
+        model, _, share = name.rpartition(" ")
+        model, share = (model, share) if share.endswith("%") else (name, "")
+        parts[_MODELS.get(model, model)] = share
+    if len(parts) == 1:
+        return f"{what} {next(iter(parts))}."
+    said = [name if several else f"{name} ({share})" for name, share in parts.items()]
+    likely = evaluates and not {name.rpartition(" ")[0] for name in names} <= _OF_NUMBERS
+    aim = "maximise the cross-fitted likelihood" if likely else "minimise the cross-fitted error"
+    work = cite("superlearner" if likely else "stacking")
+    own = ", for each quantity by itself," if several else ""
+    return f"{what} a mixture of {joined(said)}, with shares{own} that {aim} {work}."
+
+
+def _errors(answer: Any, how: Procedure, cite: Cited) -> Iterator[str]:
+    """Where standard errors and intervals come from."""
+    method, level = answer.method, f"{100 * answer.confidence:g}%"
+    kind = getattr(answer, "errors", "influence")
+    known = method == "weights" and not how.weighter  # weights that were given
+    both = "both samples"
+    if how.finite or how.margins or known or method == "none":
+        both = "the sample"
+    if method == "both":
+        both = "the target, with and without an outcome"
+    drawn = kind != "influence" and method not in ("model", "label")
+    if drawn:
+        yield from _replicates(answer, how, cite, both)
+    elif method in ("model", "cbpe", "pape"):
+        yield (
+            "Standard errors came from a jackknife over the folds"
+            f"{'' if how.finite else ' and the sampling error of the target'}; they do not count "
+            "a bias of the model."
+        )
+    elif method == "label":
+        yield (
+            "Standard errors came from influence values of the rows of both samples "
+            f"{cite('hampel')}, which count that the shares of the classes were estimated."
+        )
+    else:
+        yield (
+            f"Standard errors came from influence values of the rows of {both} "
+            f"{cite('hampel', 'sarndal')}"
+            f"{', by the primary units of the design' if how.clusters or how.strata else ''}."
+        )
+        if method == "weights" and how.weighter and how.equation:
+            work = "deville" if how.met and how.weighted else "stefanski"
+            yield f"They account for the estimation of the weights {cite(work)}."
+        elif method == "weights" and how.weighter:
+            yield "What the weights left unbalanced was added to the standard errors."
+        if method == "dr" and how.small_sample:
+            yield (
+                "As a small-sample correction, variances were multiplied by n / (n - p - 1), at "
+                "most by two, with n the effective sample size and p the number of columns that "
+                f"the covariates were coded in {cite('mackinnon')}."
+            )
+    if method == "dr" and how.shrinks:
+        yield (
+            "The variance lies between those of the flatter and of the full weights and, as far "
+            "as the estimate leans to the outcome model, holds that of the model, a jackknife over "
+            "the folds. Metrics were linearised by their masses (delta method)."
+        )
+    elif method == "dr" and how.leans and not drawn:
+        yield "The difference that the compromise makes was added to the standard errors."
+    if how.margins and method != "none":
+        if how.finite:
+            yield "The published numbers were taken as exact."
+        elif not known:
+            yield "The sampling error of the published numbers was counted as well."
+    elif how.finite and method != "none":
+        yield "The target rows were taken as the whole population, without sampling error."
+    scale = answer._scale(cite)
+    yield (
+        f"Intervals ({level}) use quantiles of Student's distribution with Satterthwaite's degrees "
+        f"of freedom{f', {scale}' if scale else ''}."
+    )
+
+
+def _replicates(answer: Any, how: Procedure, cite: Cited, both: str) -> Iterator[str]:
+    assert how.replicates is not None
+    kind, count = how.replicates
+    again = "" if answer.method == "none" else ", in each of which the weights were fitted again"
+    if answer.errors == "replicate weights":
+        if again and not how.equation:
+            again = ", with the factors of the weights kept"
+        yield (
+            f"Standard errors came from the {count:,} replicate weights of the sample (type "
+            f"{kind}){again}."
+        )
+    elif answer.errors == "bootstrap":
+        yield (
+            f"Standard errors came from {count:,} bootstrap draws of {both} with fractional "
+            f"multipliers {cite('rubin', 'rao')}{again}."
+        )
+    else:
+        one = kind == "JKn"
+        dropped = "delete-one jackknife within strata" if one else "delete-a-group jackknife"
+        yield (
+            f"Standard errors came from a {dropped} of {both} with {count:,} replicates "
+            f"{cite('kott')}{again}; a bootstrap would understate the error of such weights "
+            f"{cite('abadie')}."
+        )
+    if answer.method in _MODELLED:
+        yield "The outcome model stayed as it was."
+
+
+def _doubt(answer: Any, how: Procedure, cite: Cited) -> Iterator[str]:
+    """Sensitivity analyses that were made."""
+    if answer.sensitivity is not None:
+        yield (
+            "In a sensitivity analysis unseen reasons could change the odds of being in the target "
+            f"up to {answer.sensitivity:g}-fold among rows with the same covariates (marginal "
+            f"sensitivity model; {cite('tan')[1:-1]}), with sharp and doubly robust bounds "
+            f"{cite('dorn', 'guo')}."
+        )
+    robust = answer._robustness
+    if robust is not None:
+        goal = "undo the correction" if robust.undoes else f"move the answer to {robust.null:g}"
+        yield (
+            f"How strong an unseen reason would have to be to {goal} was measured by the "
+            f"robustness value {cite('hartman')}."
+        )
+
+
+def _assumed(answer: Any, how: Procedure, cite: Cited) -> Iterator[str]:
+    """What the numbers rest on."""
+    method = answer.method
+    if method == "none":
+        yield "No correction was made, so that the numbers are those of the sample's population."
+    elif method == "both":
+        chosen = {
+            "random": "were chosen at random",
+            "chances": "were chosen with the probabilities given",
+            "columns": "are like the rest of the target given their covariates",
+        }[how.labels]
+        yield (
+            f"The interval rests on the outcomes of target rows. It assumes that these rows "
+            f"{chosen}, and not that the outcome behaves the same in the sample and in the target "
+            "given the covariates."
+        )
+    elif method == "label":
+        tests = joined([f"p = {test.p_value:.2g}" for test in answer.label_shift])
+        yield (
+            "The analysis assumes that, within each class, the covariates are distributed alike in "
+            "the sample and in the target (label shift). Further moments than those that found "
+            f"the shares tested this {cite('hansen')}: {tests}."
+        )
+    else:
+        given = "the scores of the model" if method == "cbpe" else "the covariates"
+        yield (
+            f"The analysis assumes that, given {given}, the outcome behaves the same in the "
+            "sample and in the target (covariate shift)."
+        )
+        changes = getattr(answer, "changes", ())
+        if answer._evaluates and changes:
+            tests = joined([f"p = {change.p_value:.2g}" for change in changes])
+            count = _count(answer.n_labels, "target row")
+            yield f"Labels of {count} tested this: {tests}."
+        else:
+            yield "This cannot be checked without outcomes from the target."
+
+
+def _software(how: Procedure, cite: Cited) -> str:
+    named = [f"{name} {number}" for name, number in how.versions.items()]
+    cite("covshift")
+    return (
+        f"Computations used {named[0]} with {joined(named[1:])}; the random seed was "
+        f"{how.random_state}."
+    )
+
+
+# The checklist.
+
+_NOT = "not checked"
+
+
+def _checks(answer: Any, how: Procedure) -> Iterator[tuple[str, str, str]]:
+    """Item, finding and where to look, in the order in which a referee asks."""
+    yield "Shift of the covariates", answer.verdict, "diagnosis"
+    yield from _overlap_checks(answer, how)
+    yield from _weight_checks(answer, how)
+    yield from _method_checks(answer)
+    yield from _doubt_checks(answer, how)
+    yield from _row_checks(answer, how)
+
+
+def _overlap_checks(answer: Any, how: Procedure) -> Iterator[tuple[str, str, str]]:
+    if how.margins:
+        empty = [shift for shift in answer.diagnosis.margins if shift.uncovered > 0]
+        worst = max((shift.uncovered for shift in empty), default=0.0)
+        text = "every published cell has rows of the sample"
+        if empty:
+            text = f"{percent(worst)} of the target is in cells without rows of the sample"
+        yield "Overlap", text, "diagnosis.margins"
+    else:
+        support = answer.diagnosis.support
+        yield (
+            "Overlap: range",
+            f"{percent(support.outside_range)} of the target beyond the sample's range of a "
+            f"column ({percent(support.expected_range)} without a shift)",
+            "diagnosis.support",
+        )
+        near = (
+            _NOT
+            if support.outside is None
+            else (
+                f"{percent(support.outside)} of the target without similar rows in the sample "
+                f"({percent(support.expected)} without a shift)"
+            )
+        )
+        yield "Overlap: neighbours", near, "diagnosis.support"
+    yield "Part of the target answered for", f"{answer.covered_share:.1%}", "covered_share"
+
+
+def _weight_checks(answer: Any, how: Procedure) -> Iterator[tuple[str, str, str]]:
+    unit = "gap to a published number" if how.margins else "standardised difference"
+    weighted = answer.method in _WEIGHTED and how.trusted
+    where = "diagnosis.table" if not how.margins else "diagnosis.numbers"
+    if how.balance is not None:
+        before, after = (_worst(unit, *end) for end in how.balance)
+        own = "diagnose(X, X_target, weights=found)" if weighted else 'method="dr"'
+        yield "Balance before weighting", before, where
+        if answer.method == "label":
+            after, own = "the weights follow class shares, not the covariates", "label_shift"
+        elif not weighted:
+            after = "no weights in this estimate"
+        yield "Balance after weighting", after, own
+    if not weighted and answer.method != "label":
+        return
+    share = answer.effective_sample_size / answer.n_train
+    yield (
+        "Effective sample size",
+        f"{answer.effective_sample_size:,.0f} of {answer.n_train:,} rows ({percent(share)}), "
+        f"design effect {answer.design_effect:.2f}",
+        "effective_sample_size",
+    )
+    cut = "not limited"
+    if how.max_weight is not None:
+        cut = f"limited to {how.max_weight:g}, {percent(answer.trimmed_share)} cut off"
+    yield (
+        "Largest weight",
+        f"{answer.largest_weight:.1f} times the mean; {cut}",
+        "largest_weight, weights",
+    )
+
+
+def _worst(unit: str, name: str, size: float) -> str:
+    if size < _EVEN:
+        return f"largest {unit} below {_EVEN}"
+    return f"largest {unit} {size:.3f} ({printable(name)})"
+
+
+def _method_checks(answer: Any) -> Iterator[tuple[str, str, str]]:
+    """What other methods say of the first number."""
+    row = answer.headline
+    same = [
+        other
+        for other in answer.table
+        if other.method != answer.method and answer.name_of(other) == answer.name_of(row)
+    ]
+    others = [f"{answer._method_words[one.method]} {shown(one.value, row)}" for one in same]
+    yield (
+        "Other methods",
+        f"{shown(row.value, row)} here; {', '.join(others)}" if others else _NOT,
+        "table",
+    )
+
+
+def _doubt_checks(answer: Any, how: Procedure) -> Iterator[tuple[str, str, str]]:
+    """What if the assumption is wrong."""
+    corrected = answer.method in ("dr", "weights", "model", "cbpe", "pape")
+    if corrected:
+        text, row = _NOT, answer.headline
+        if answer.sensitivity is not None and row.sensitivity_interval is not None:
+            ends = " to ".join(shown(end, row) for end in row.sensitivity_interval)
+            text = f"{ends} for odds up to {answer.sensitivity:g}-fold"
+        elif answer.sensitivity is not None:
+            text = "has no bounds for this number"
+        yield "Interval if odds of being in the target differ", text, "with_sensitivity(1.5)"
+        value, line = answer.robustness_value, answer._robust_line()
+        line = line.partition(" (robustness")[0] or "the correction is within its error"
+        text = _NOT if value is None else f"{value:.2f}: {line}"
+        yield "Robustness value", text, "robustness()"
+    tests = [note.text for note in answer.notes if note.kind == "assumption"]
+    changes = getattr(answer, "changes", ()) if answer._evaluates else ()
+    if changes:
+        tests = [f"{_count(change.rows, 'label')}, p = {change.p_value:.2g}" for change in changes]
+    tests += [
+        f"label shift: p = {test.p_value:.2g}, {'rejected' if test.rejected else 'not rejected'}"
+        for test in answer.label_shift
+    ]
+    if answer.method != "none":
+        text = " ".join(tests) or _NOT
+        yield "Assumption tested by data", text, "notes" if tests else "y_target="
+
+
+def _row_checks(answer: Any, how: Procedure) -> Iterator[tuple[str, str, str]]:
+    """Rows, columns and what was decided about them."""
+    lost = how.rows - answer.n_train - getattr(answer, "n_learned", 0)
+    yield (
+        "Rows of the sample left out",
+        f"{lost:,} of {how.rows:,} (no outcome, or no weight)" if lost else "none",
+        "notes" if lost else "n_train",
+    )
+    gaps = "; ".join(f"{printable(n)}: {a:,} and {b:,}" for n, a, b in how.gaps)
+    yield (
+        "Missing values, sample and target",
+        f"{gaps}; filled and marked, or a category" if gaps else "none",
+        "notes" if gaps else "X, X_target",
+    )
+    told = [note.text for note in answer.notes if note.kind in _SPOILED]
+    nothing = "none noted" if how.encoded else "none"
+    yield "Columns left out or changed", " ".join(told) or nothing, "notes"
+    copies = "none found"
+    if how.distinct is not None:
+        copies = f"{answer.n_train:,} rows, {how.distinct:,} distinct ones"
+    design = [
+        *(["weights"] if how.weighted else []),
+        *([_count(how.strata, "stratum", "strata")] if how.strata else []),
+        *([_count(how.clusters, "cluster")] if how.clusters else []),
+        *(["finite population correction"] if how.fpc else []),
+    ]
+    yield (
+        "Design of the sample",
+        joined(design) if design else "rows count as drawn one by one",
+        "sample_weight=, strata=, cluster=",
+    )
+    if not how.clusters:
+        yield "Copies of rows", copies, "cluster="
+    counted = "counted"
+    if answer.method == "weights" and not how.weighter:
+        counted = "no: the weights count as known"
+    elif how.finite:
+        counted = f"no: {'the margins count as exact' if how.margins else 'the whole population'}"
+    if answer.method != "none":
+        yield "Sampling error of the target", counted, "finite_population="
+    if answer._of_groups and how.groups:
+        rows = [row for row in answer._numbers if row.group is not None]
+        small = min(rows, key=lambda row: row.rows, default=None)
+        if small is not None:
+            text = f"{small.rows:,} rows ({printable(small.group)})"
+            yield "Smallest group", text, "table"
+    yield "Interval", f"{100 * answer.confidence:g}%, {answer._errors_word}", "confidence="
+    yield "Random seed", str(how.random_state), "random_state="
+
+
+def _count(number: int, one: str, many: str = "") -> str:
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
