@@ -34,7 +34,7 @@ unexport PYTHONDONTWRITEBYTECODE # or every process of the tests would compile a
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # two pip processes must not write to one .venv
-.PHONY: help demo reproduce test test-quick test-thorough test-extras test-oldest fuzz coverage lint format types bench bench-scale bench-tables docs docs-links clean distclean FORCE
+.PHONY: help demo reproduce test test-quick test-thorough test-extras test-oldest fuzz coverage lint format types bench evidence bench-scale bench-tables docs docs-links clean distclean FORCE
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -79,6 +79,9 @@ types: $(STAMP)types ## Check types
 
 bench: $(STAMP)core ## Run the benchmarks (BENCHMARKS="operators weights" runs some; all take over an hour)
 	@set -e; for name in $(BENCHMARKS); do echo "benchmarks/$$name.py"; $(BIN)/python benchmarks/$$name.py; done
+
+evidence: $(STAMP)test ## Run all benchmarks and the reproduction, and check the figures of the pages (ARGS="--jobs 16 --minutes 50")
+	$(BIN)/python benchmarks/evidence.py $(ARGS)
 
 bench-scale: $(STAMP)test ## Time fits out of core and on a local cluster (about half an hour)
 	$(BIN)/python benchmarks/scale.py

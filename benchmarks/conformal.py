@@ -1,8 +1,5 @@
 """Rare classes with and without by="class", and the default weighter of intervals again.
 
-    python benchmarks/conformal.py --jobs 16   results/conformal.md
-    python benchmarks/conformal.py --quick     a few small samples, as the tests run it
-
 Every run draws new rows of the sample, of the target, and of those that judge. The weighters are
 tried on drawn populations, of which one half settles and the other half reports; those of
 `intervals.py` are real tables.
@@ -10,20 +7,19 @@ tried on drawn populations, of which one half settles and the other half reports
 
 from __future__ import annotations
 
-import argparse
 import zlib
 
 import numpy as np
-from harness import machine, publish, table
-from intervals_contenders import measure as measure_weighters
+from harness import Work, main, runs, table
+from intervals import WORDS, blocks
 from intervals_problems import Lookup, Problem
-from intervals_summary import WORDS, blocks
-from joblib import Parallel, delayed
+from intervals_problems import measure as measure_weighters
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 
 from covshift.conformal import ConformalClassifier
 
+TITLE = "Rare classes, and the weighter"
 RUNS, JUDGES = 40, 4000
 MODELS = {
     "linear": LogisticRegression(max_iter=1000),
@@ -49,9 +45,8 @@ def draw(logits, mean, n, rng):
     return X, (rng.uniform(size=n) < 1 / (1 + np.exp(-logits(X)))).astype(int)
 
 
-def measure(cell, run, judges=JUDGES):
+def measure(population, N, model, method, run, judges=JUDGES):
     """Coverage of all, of the common and of the rare class, and the mean size, by each way."""
-    population, N, model, method = cell
     logits, mean = POPULATIONS[population]
     rng = np.random.default_rng([zlib.crc32(f"conformal/{population}/{N}".encode()), run])
     X, y = draw(logits, 0.0, N, rng)
@@ -90,14 +85,14 @@ def rows_of(cell, lines):
         ]
 
 
-def report(cells, runs, judges, jobs):
+def classes_section(found):
     """Return the section on classes."""
-    work = Parallel(n_jobs=jobs)
-    found = work(delayed(measure)(cell, run, judges) for cell in cells for run in range(runs))
-    parts = [found[k * runs : (k + 1) * runs] for k in range(len(cells))]
+    by_cell = {}
+    for job, line in found:
+        by_cell.setdefault(job[:4], []).append(line)
     head = ["population", "N", "model", "method", "positives in sample and target", "runs", "sets"]
     head += ["all covered", "common class", "rare class", "classes in a set", "rare class in sets"]
-    rows = [row for cell, part in zip(cells, parts, strict=True) for row in rows_of(cell, part)]
+    rows = [row for cell, part in by_cell.items() for row in rows_of(cell, part)]
     return [
         "## Rare classes",
         "Five normal features, of which the first has moved by 0.6 in the target; 90 % asked for; "
@@ -105,7 +100,6 @@ def report(cells, runs, judges, jobs):
         "the target in each run. Ordinary sets cover in total and leave out the rare class. By "
         "class, each is covered; where the sample has too few rows of it to leave it out, it is "
         "in every set (last column).",
-        f"Machine: {machine()}.",
         table(head, rows),
     ]
 
@@ -200,10 +194,8 @@ def weighter_cells(half):
     ]
 
 
-def weighter_report(half, jobs, most=None):
+def weighter_section(half, lines):
     """Return the tables of one half."""
-    cells = weighter_cells(half)[:most]
-    lines = [line for line in Parallel(n_jobs=jobs)(delayed(weigh_one)(*c) for c in cells) if line]
     shifted = [line for line in lines if "/none/" not in line["key"]]
     control = [line for line in lines if "/none/" in line["key"]]
     found = [f"### The half that {half}s: {len(lines)} problems", blocks(shifted)]
@@ -224,24 +216,25 @@ WEIGHTERS_TEXT = (
 )
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="small samples, nothing kept")
-    parser.add_argument("--jobs", type=int, default=1)
-    options = parser.parse_args()
-    size = (CELLS[1:2], 2, 200) if options.quick else (CELLS, RUNS, JUDGES)
-    sections = report(*size, options.jobs)
-    sections += ["## The weighter", WEIGHTERS_TEXT, f"Machine: {machine()}."]
+def works(share, quick):
+    """Rare classes, and both halves of the populations."""
+    if quick:
+        return [
+            Work("classes", measure, [(*CELLS[1], run, 200) for run in range(2)]),
+            *(Work(half, weigh_one, weighter_cells(half)[:2]) for half in DRAWN),
+        ]
+    jobs = [(*cell, run) for run in range(runs(RUNS, share)) for cell in CELLS]
+    halves = [Work(half, weigh_one, weighter_cells(half), 2.5) for half in DRAWN]
+    return [Work("classes", measure, jobs, 1.0), *halves]
+
+
+def report(found):
+    """Return all tables."""
+    sections = [*classes_section(found["classes"]), "## The weighter", WEIGHTERS_TEXT]
     for half in DRAWN:
-        sections += weighter_report(half, options.jobs, 2 if options.quick else None)
-    publish(
-        "conformal",
-        "Rare classes, and the weighter",
-        *sections,
-        "Command: `python benchmarks/conformal.py --jobs 16`.",
-        write=not options.quick,
-    )
+        sections += weighter_section(half, [line for _, line in found[half] if line])
+    return sections
 
 
 if __name__ == "__main__":
-    main()
+    main(__file__)

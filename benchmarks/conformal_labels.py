@@ -1,8 +1,5 @@
 """Outcomes of a few target rows as calibration rows: which rule keeps the coverage.
 
-    python benchmarks/conformal_labels.py --jobs 2   results/conformal_labels.md
-    python benchmarks/conformal_labels.py --quick    a few small samples, as the tests run it
-
 Populations are drawn, one half of them settles and the other half reports. Every run divides one
 into a sample and a target, changes the outcome of the target given the features, and fits a
 conformal model without labels; rules differ in what they make of the scores of the same labels.
@@ -10,18 +7,17 @@ conformal model without labels; rules differ in what they make of the scores of 
 
 from __future__ import annotations
 
-import argparse
 import zlib
 
 import numpy as np
-from harness import commit, machine, publish, table
-from joblib import Parallel, delayed
+from harness import Work, main, table
 from scipy.stats import binomtest
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from covshift.conformal import ConformalClassifier, ConformalRegressor
 from covshift.conformal.bands import Band, plus_interval
 
+TITLE = "Outcomes of a few target rows as calibration rows"
 ROWS, JUDGES, DRAWS = 1000, 2000, 5  # of both samples; target rows that judge; sets of labels
 HALVES = {"settle": range(12), "report": range(100, 124)}
 CHANGES = {  # of the outcome given the features, in the target: mean in units of noise, noise
@@ -122,12 +118,11 @@ def rules(s, w, labels, own, coverage):
     }
 
 
-def measure(cell, rows=ROWS, judges=JUDGES, draws=DRAWS):
+def measure(kind, change, seed, rows=ROWS, judges=JUDGES, draws=DRAWS):
     """Lines ((kind, change, coverage, L, rule), (covered, size, infinite)) of one population.
 
     The size is that of the one threshold that would have the coverage among the rows that judge.
     """
-    kind, change, seed = cell
     sample, (T, y_T), (new, truth) = problem(seed, kind, change, rows, judges)
     model = fitted(kind, "split", seed, sample, T)
     at, of_labels = scores(model, kind, new, truth), scores(model, kind, T, y_T)
@@ -155,9 +150,8 @@ def measure(cell, rows=ROWS, judges=JUDGES, draws=DRAWS):
     return found
 
 
-def measure_library(cell, rows=ROWS, judges=JUDGES, counts=LABELS[0.9]):
+def measure_library(kind, change, seed, rows=ROWS, judges=JUDGES, counts=RUN):
     """The same of `fit(y_target=)` at 90 %, one draw of labels; and of labels that also train."""
-    kind, change, seed = cell
     sample, (T, y_T), (new, truth) = problem(seed, kind, change, rows, judges)
     rng = np.random.default_rng([zlib.crc32(b"library"), seed])
     found = []
@@ -198,10 +192,10 @@ def trained(sample, labels, new):
     return plus_interval(bands, fold, found, np.ones(len(y_T)), np.ones(len(new)), 0.9)
 
 
-def run(measured, cells, jobs, *size):
-    """Gather the lines of all cells by their keys: one list for each population."""
+def by_key(parts):
+    """Gather the lines of all jobs by their keys: one list for each population."""
     found = {}
-    for lines in Parallel(n_jobs=jobs)(delayed(measured)(cell, *size) for cell in cells):
+    for _, lines in parts:
         own = {}
         for key, line in lines:
             own.setdefault(key, []).append(line)
@@ -302,38 +296,53 @@ LIBRARY = (
 )
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="small samples, nothing kept")
-    parser.add_argument("--jobs", type=int, default=1)
-    options = parser.parse_args()
-    size, most = ((200, 200), 1) if options.quick else ((ROWS, JUDGES), None)
-    kinds, changes = ("regression", "classification"), list(CHANGES)[: 2 if most else None]
+KINDS = ("regression", "classification")
+
+
+def works(share, quick):
+    """Both halves of the populations, and the library on some of them."""
+    del share  # a population is drawn once
+    halves = {half: list(seeds)[: 2 if quick else None] for half, seeds in HALVES.items()}
+    changes, size = list(CHANGES)[: 2 if quick else None], (200, 200) if quick else ()
+    some, counts = list(OF_RUN)[: 2 if quick else None], (RUN[:1],) if quick else ()
+    return [
+        *(
+            Work(
+                half,
+                measure,
+                [
+                    (kind, change, seed, *size)
+                    for kind in KINDS
+                    for change in changes
+                    for seed in own
+                ],
+                6.0,
+            )
+            for half, own in halves.items()
+        ),
+        Work(
+            "library",
+            measure_library,
+            [(k, c, seed, *size, *counts) for k in KINDS for c in CHANGES_OF_RUN for seed in some],
+            10.0,
+        ),
+    ]
+
+
+def report(found):
+    """Return all tables."""
     sections = [TEXT]
-    for half, seeds in HALVES.items():
-        if most:
-            seeds = list(seeds)[:2]
-        cells = [(kind, change, seed) for kind in kinds for change in changes for seed in seeds]
-        found = run(measure, cells, options.jobs, *size)
-        names = list(dict.fromkeys(key[4] for key in found))
-        title = f"## The half that {half}s: {len(seeds)} populations, {DRAWS} draws of labels each"
-        sections += [title, lowest(found, names), *tables(found)]
-        if half == "settle":
-            sections.insert(2, SETTLED)
-    seeds = list(OF_RUN)[: 2 if most else None]
-    cells = [(kind, change, seed) for kind in kinds for change in CHANGES_OF_RUN for seed in seeds]
-    found = run(measure_library, cells, options.jobs, *size, RUN[:1] if most else RUN)
-    sections += [f"## The library: {len(seeds)} populations", LIBRARY, *tables(found)]
-    publish(
-        "conformal_labels",
-        "Outcomes of a few target rows as calibration rows",
-        *sections,
-        f"Machine: {machine()}, commit {commit()}. Populations and draws have the seeds in the "
-        "script.",
-        "Command: `python benchmarks/conformal_labels.py --jobs 2`.",
-        write=not options.quick,
-    )
+    for half in HALVES:
+        lines = by_key(found[half])
+        names = list(dict.fromkeys(key[4] for key in lines))
+        count = len({job[2] for job, _ in found[half]})
+        title = f"## The half that {half}s: {count} populations, {DRAWS} draws of labels each"
+        sections += [title, *([SETTLED] if half == "settle" else [])]
+        sections += [lowest(lines, names), *tables(lines)]
+    count = len({job[2] for job, _ in found["library"]})
+    title = f"## The library: {count} populations"
+    return [*sections, title, LIBRARY, *tables(by_key(found["library"]))]
 
 
 if __name__ == "__main__":
-    main()
+    main(__file__)

@@ -1,7 +1,7 @@
 """Records what svy and delicatessen estimate on a made-up sample.
 
-    pip install -r benchmarks/estimates-requirements.txt    # in an environment of its own
-    python benchmarks/estimates_recorded.py
+    pip install -r tests/recorded/estimates-requirements.txt    # in an environment of its own
+    python tests/recorded/make_estimates.py
 
 with svy 0.35.0 and delicatessen 4.3. The tests read the file and need neither library. The sample
 is stored too, rounded to 4 decimals, so nothing depends on a random stream.
@@ -9,8 +9,8 @@ is stored too, rounded to 4 decimals, so nothing depends on a random stream.
 svy: weights known; without strata, with strata, with strata and clusters: means, totals, ratios,
 proportions, domains and their contrasts, quantiles by five rules, a linear and a logistic
 regression. delicatessen: weights estimated, M-estimation with stacked estimating equations.
-`benchmarks/estimates_formulas.py` holds the formula of every value; this script stops unless they
-agree to 1e-6.
+`estimates_formulas.py` holds the formula of every value; this script stops unless they agree to
+1e-6.
 """
 
 from __future__ import annotations

@@ -1,23 +1,30 @@
-"""Problems whose true function is known, each with continuous and with repeated rows.
+"""Generated populations with known truth, of several benchmarks.
 
-Six problems, classification and regression, with a moderate shift and without any. In the discrete
-version the features are cut to a few levels before the outcome is drawn, so that rows repeat
-heavily, the truth is a function of the cut features, and covariate shift holds exactly.
+`PROBLEMS`: six, classification and regression, with a moderate shift and without any. In the
+discrete version the features are cut to a few levels before the outcome is drawn, so that rows
+repeat heavily, the truth is a function of the cut features, and covariate shift holds exactly.
+
+`POPULATIONS`: four features, of which the target's first two have another mean and spread; cut to
+four levels in the discrete version. "one of 20": twenty features of which one matters. "no shift"
+is the control. Their means are known.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from scipy import stats
 from scipy.special import expit
 from sklearn.preprocessing import StandardScaler
 
 from covshift.datasets import make_survey, survey_probability
 
 MOVE, SPREAD = 0.8, 0.8  # of the shifted features in the target; the training rows have 0 and 1
+
 FRESH = 5000  # target rows that score a model and take no part in its fit
 
 
@@ -160,3 +167,91 @@ PROBLEMS = {
         survey_groups,
     ),
 }
+
+MOVED, NARROWED, THRESHOLDS = 0.6, 0.8, (-0.8, 0.0, 0.8)
+
+OUTCOMES = {
+    "linear": lambda X: X[:, 0] + X[:, 1] + 0.5 * X[:, 2],
+    "curved": lambda X: X[:, 0] ** 2 + np.sin(2 * X[:, 1]) + 0.5 * X[:, 2],
+    "interaction": lambda X: 2 * X[:, 0] * X[:, 1] + X[:, 2],
+}
+
+
+def rows_of(rng, size, target, discrete):
+    X = rng.normal(size=(size, 4))
+    if target:
+        X[:, :2] = MOVED + NARROWED * X[:, :2]
+    return levels(*THRESHOLDS)(X) if discrete else X
+
+
+def true_weights(X, discrete):
+    """Density of the target over that of the training rows, from the first two features."""
+    before, after = stats.norm(), stats.norm(MOVED, NARROWED)
+    if not discrete:
+        return np.prod(after.pdf(X[:, :2]) / before.pdf(X[:, :2]), axis=1)
+    edges = np.array([-np.inf, *THRESHOLDS, np.inf])
+    ratio = np.diff(after.cdf(edges)) / np.diff(before.cdf(edges))
+    codes = (X[:, :2] + len(THRESHOLDS) / 2).astype(int)
+    return np.prod(ratio[codes], axis=1)
+
+
+MANY = 2_000_000
+
+
+@dataclass(frozen=True)
+class Population:
+    """How rows are drawn (rng, size, target), and the mean of y given them."""
+
+    rows: Callable[[np.random.Generator, int, bool], np.ndarray]
+    mean: Callable[[np.ndarray], np.ndarray]
+    binary: bool = False
+
+    def draw(self, rng, N, M):
+        """Return X, y, T."""
+        X, T = self.rows(rng, N, False), self.rows(rng, M, True)
+        mean = self.mean(X)
+        if self.binary:
+            return X, (rng.uniform(size=N) < mean) * 1.0, T
+        return X, mean + rng.normal(size=N), T
+
+
+def shifted(rng, size, target):
+    return rows_of(rng, size, target, False)
+
+
+def in_levels(rng, size, target):
+    return rows_of(rng, size, target, True)
+
+
+def alike(rng, size, target):
+    return rows_of(rng, size, False, False)
+
+
+def one_of_20(rng, size, target):
+    X = rng.normal(size=(size, 20))
+    X[:, 0] += 0.6 * target
+    return X
+
+
+def chance(X):
+    return 1 / (1 + np.exp(1.5 - X[:, 0] - 0.7 * X[:, 1]))
+
+
+POPULATIONS = {
+    "linear": Population(shifted, OUTCOMES["linear"]),
+    "curved": Population(shifted, OUTCOMES["curved"]),
+    "interaction": Population(shifted, OUTCOMES["interaction"]),
+    "discrete": Population(in_levels, OUTCOMES["curved"]),
+    "share": Population(shifted, chance, binary=True),
+    "one of 20": Population(one_of_20, lambda X: 2 * np.sin(X[:, 0])),
+    "no shift": Population(alike, OUTCOMES["curved"]),
+}
+
+
+@lru_cache
+def true_mean(name):
+    """Mean of the outcome in the target."""
+    problem = POPULATIONS[name]
+    rng = np.random.default_rng(0)
+    parts = [problem.mean(problem.rows(rng, MANY // 10, True)).mean() for _ in range(10)]
+    return float(np.mean(parts))

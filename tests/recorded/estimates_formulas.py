@@ -1,8 +1,8 @@
 """The formulas behind the recorded values of svy and delicatessen, in plain NumPy and SciPy.
 
-    python benchmarks/estimates_formulas.py    # recomputes tests/recorded/estimates_peers.json
+    python tests/recorded/estimates_formulas.py    # checks estimates_peers.json
 
-`benchmarks/estimates_recorded.py` found every value with the libraries and requires that these
+`make_estimates.py` found every value with the libraries and requires that these
 formulas give the same to 1e-6 (relative). Neither library is needed here.
 
 One idea covers all of svy's estimates: each has one score per row, z_i, with estimate - truth
@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 from scipy import special, stats
 
-RECORDED = Path(__file__).parents[1] / "tests" / "data" / "estimates_peers.json"
+RECORDED = Path(__file__).with_name("estimates_peers.json")
 LEVEL = 0.95
 RULES = ("higher", "lower", "nearest", "linear", "middle")
 ZERO_WEIGHTS = 5  # so many rows get the weight 0 in "mean, some weights 0"
