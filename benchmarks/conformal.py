@@ -198,7 +198,8 @@ def weighter_section(half, lines):
     """Return the tables of one half."""
     shifted = [line for line in lines if "/none/" not in line["key"]]
     control = [line for line in lines if "/none/" in line["key"]]
-    found = [f"### The half that {half}s: {len(lines)} problems", blocks(shifted)]
+    title = [f"### The half that {half}s", f"{len(lines)} problems."]
+    found = [*title, blocks(shifted)]
     return [*found, "No shift:", blocks(control)] if control else found
 
 

@@ -336,12 +336,15 @@ def report(found):
         lines = by_key(found[half])
         names = list(dict.fromkeys(key[4] for key in lines))
         count = len({job[2] for job, _ in found[half]})
-        title = f"## The half that {half}s: {count} populations, {DRAWS} draws of labels each"
-        sections += [title, *([SETTLED] if half == "settle" else [])]
+        sections += [
+            f"## The half that {half}s",
+            f"{count} populations, {DRAWS} draws of labels each.",
+        ]
+        sections += [SETTLED] * (half == "settle")
         sections += [lowest(lines, names), *tables(lines)]
     count = len({job[2] for job, _ in found["library"]})
-    title = f"## The library: {count} populations"
-    return [*sections, title, LIBRARY, *tables(by_key(found["library"]))]
+    sections += ["## The library", f"{count} populations."]
+    return [*sections, LIBRARY, *tables(by_key(found["library"]))]
 
 
 if __name__ == "__main__":

@@ -13,9 +13,9 @@ In a page a figure is followed by a comment that names it and says how it is pri
 
 that is the heading, the first cells of the row (as many as tell the rows apart), and the column.
 "heading #2" is the second table under a heading, "column [2]" the second number of a cell, `*` any
-one part. Before it may stand what is made of all that fit: "min:", "max:", "mean:", "count:", or
-"less:", what is left of 1 in per cent. "text:" begins a regular expression whose group is a number
-of the words. Every result has its date, commit and machine as well: `<!-- estimates:date s -->`.
+one part. Before it may stand what is made of all that fit: "min:", "max:", "mean:", "sum:",
+"count:", "thousandth:", or "less:", what is left of 1 in per cent. "text:" begins a regular
+expression whose group is a number of the words. Every result has its date, commit and machine as well: `<!-- estimates:date s -->`.
 `results/NAME.json` keeps the figures with the commit that they were measured on. A figure that a
 run could not measure again, since a package was not there, stays with its own commit ("earlier").
 """
@@ -40,8 +40,15 @@ QUOTE = re.compile(
     r"(?P<sign> ?%)? -->"
 )
 ABOUT = ("date", "commit", "machine")
-TAKEN = {"min": min, "max": max, "mean": lambda found: sum(found) / len(found), "count": len,
-         "less": lambda found: 100 * (1 - found[0])}  # fmt: skip
+TAKEN = {
+    "min": min,
+    "max": max,
+    "mean": lambda found: sum(found) / len(found),
+    "sum": sum,
+    "count": len,
+    "thousandth": lambda found: found[0] / 1000,
+    "less": lambda found: 100 * (1 - found[0]),
+}
 
 
 # Tables
@@ -105,7 +112,8 @@ def _found(found: dict[tuple[str, ...], float], text: str, where: str) -> float 
         value
         for key, value in found.items()
         if len(key) == len(path)
-        and all(part in ("*", own) for own, part in zip(key, path, strict=True))
+        and all(part in (own, "*") for own, part in zip(key, path, strict=True))
+        and not (path[-1] == "*" and key[-1].endswith("]"))
     ]
     if not values:
         return None
@@ -207,7 +215,7 @@ def differing(text: str) -> list[str]:
 
 
 ASIDE = re.compile(
-    r"`[^`]*`|\$[^$]*\$|\]\([^)]*\)|<!--.*?-->|\bsections? \d[\d.]*|\beqs?\. [(\d.) and,]+"
+    r"`[^`]*`|\$[^$]*\$|\]\([^)]*\)|<!--.*?-->|\bsections?\s+\d[\d.]*|\beqs?\.\s+[(\d.) and,]+"
     r"|\(\d+\.\d+\w?\)",
     re.DOTALL,
 )

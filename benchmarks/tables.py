@@ -385,7 +385,7 @@ def _half(part):
         reference = TODAY if TODAY in own else names[0]
         relative = own.sub(own[reference], axis=0)
         count = own.index.get_level_values("table").nunique()
-        sections += [f"### {title}: {count}", _by(relative, "N"), _by(relative, "shift")]
+        sections += [f"### {title}", f"{count} tables.", _by(relative, "N"), _by(relative, "shift")]
         best = _best_peer(own)
         if best is not None:
             sections += [

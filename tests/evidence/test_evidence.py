@@ -200,3 +200,32 @@ def test_numbers_without_a_name_are_found_where_a_result_is_named(quotes):
     assert quotes.unnamed(page) == ["95", ".52", "2.5"]
     assert quotes.unnamed("At 95 % and 0.5.") == []
     assert quotes.unnamed("95 %<!-- setting --> (`benchmarks/results/a.md`), section 9.10") == []
+
+
+def real():
+    sys.path.insert(0, str(BENCHMARKS))
+    try:
+        return importlib.import_module("quotes")
+    finally:
+        sys.path.remove(str(BENCHMARKS))
+
+
+@pytest.mark.parametrize("page", [path.name for path in real().pages()])
+def test_figures_of_a_page_are_those_of_the_results(page):
+    quotes = real()
+    (path,) = (path for path in quotes.pages() if path.name == page)
+    text = path.read_text(encoding="utf-8")
+    told = quotes.differing(text)
+    assert not told, "python benchmarks/evidence.py --quote renews figures: " + "; ".join(told)
+    assert not quotes.unnamed(text), "name these: see benchmarks/quotes.py"
+
+
+@pytest.mark.parametrize("name", list(real().wanted()))
+def test_figures_of_a_result_are_those_of_its_tables(name):
+    quotes = real()
+    about = quotes.known(name)
+    figures, lacking = quotes.figures(name, (quotes.RESULTS / f"{name}.md").read_text("utf-8"))
+    assert figures == about["figures"]
+    earlier = {key for block in about["earlier"] for key in block["figures"]}
+    assert set(lacking) == earlier
+    assert {"commit", "date", "machine"} <= set(about)
