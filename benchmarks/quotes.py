@@ -15,7 +15,8 @@ that is the heading, the first cells of the row (as many as tell the rows apart)
 "heading #2" is the second table under a heading, "column [2]" the second number of a cell, `*` any
 one part. Before it may stand what is made of all that fit: "min:", "max:", "mean:", "sum:",
 "count:", "thousandth:", or "less:", what is left of 1 in per cent. "text:" begins a regular
-expression whose group is a number of the words. Every result has its date, commit and machine as well: `<!-- estimates:date s -->`.
+expression whose group is a number of the words. Every result has its date, commit and machine as
+well: `<!-- estimates:date s -->`.
 `results/NAME.json` keeps the figures with the commit that they were measured on. A figure that a
 run could not measure again, since a package was not there, stays with its own commit ("earlier").
 """
@@ -147,7 +148,8 @@ def earlier(before: dict[str, Any], lacking: list[str]) -> list[dict[str, Any]]:
         own = {name: block["figures"][name] for name in lacking if name in block.get("figures", {})}
         lacking = [name for name in lacking if name not in own]
         if own:
-            kept.append({**{part: block[part] for part in ABOUT}, "figures": own})
+            about = {part: block[part] for part in (*ABOUT, "transcribed") if part in block}
+            kept.append({**about, "figures": own})
     return kept
 
 
