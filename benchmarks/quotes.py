@@ -40,6 +40,7 @@ QUOTE = re.compile(
     r"(?P<text>[^\s|(\[]+(?: %)?)<!-- (?P<result>\w+):(?P<name>[\w.-]+) (?P<form>[^\s%]+)"
     r"(?P<sign> ?%)? -->"
 )
+MARKS = "<!-- all figures -->", "<!-- end of the figures -->"
 ABOUT = ("date", "commit", "machine")
 TAKEN = {
     "min": min,
@@ -226,6 +227,7 @@ ASIDE = re.compile(
 def unnamed(text: str) -> list[str]:
     """Return the numbers without a name in paragraphs that name a result."""
     text = re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
+    text = re.sub(f"{MARKS[0]}.*?{MARKS[1]}", "", text, flags=re.DOTALL)
     found = []
     for paragraph in re.split(r"\n\s*\n", text):
         if "benchmarks/results/" not in paragraph:
@@ -265,9 +267,6 @@ def quote() -> list[Path]:
             path.write_text(after, encoding="utf-8")
             changed.append(path)
     return changed
-
-
-MARKS = "<!-- all figures -->", "<!-- end of the figures -->"
 
 
 def with_figures(page: str) -> str:

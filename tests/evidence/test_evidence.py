@@ -220,6 +220,12 @@ def test_figures_of_a_page_are_those_of_the_results(page):
     assert not quotes.unnamed(text), "name these: see benchmarks/quotes.py"
 
 
+def test_the_page_of_evidence_lists_every_figure():
+    quotes = real()
+    page = quotes.EVIDENCE.read_text(encoding="utf-8")
+    assert quotes.with_figures(page) == page, "python benchmarks/evidence.py --quote renews it"
+
+
 @pytest.mark.parametrize("name", list(real().wanted()))
 def test_figures_of_a_result_are_those_of_its_tables(name):
     quotes = real()
