@@ -101,6 +101,9 @@ def main() -> None:
     )
     written, lacking = [], []
     for name, parts in plan.items():
+        if not parts:
+            lacking.append(f"{name}: left out, what it needs is not here")
+            continue
         try:
             made = harness.result(name, parts, options.share)
         except Exception as error:  # the others are written

