@@ -2,7 +2,7 @@
 
 The problems are generators of benchmarks/corrections.py, not the paper's. Every boosted contender
 has the same trees (8 leaves of 5 rows or more) and the same lambda on a loss of unit scale, and
-chooses its number of rounds by squared error on a fifth of the training rows, then fits all of them.
+chooses its number of rounds by squared error on a fifth of the training rows, then fits all rows.
 Contenders whose package is missing are left out, with a note. Ratios are taken on the same split:
 to unweighted HistGradientBoosting, and to the same learner with V = I.
 """

