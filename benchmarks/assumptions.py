@@ -233,7 +233,7 @@ def plain_shares(shares, y):
 
 
 def of_shares(name, seed):
-    """Errors of the per_cent of the last class, coverage of all, and the p-value of the test."""
+    """Errors of the share of the last class, coverage of all, and the p-value of the test."""
     made, rng = LABELLED[name], np.random.default_rng([1, seed])
     X, y, T, _ = made.pair(rng)
     model = GaussianNB() if made.kind == "copies" else None

@@ -229,7 +229,7 @@ PAIRS = {
     "none, 20 discrete": (same(20, True), 500, 40, VERDICTS[:1]),
     "1 s.d. in one of 20 continuous": (one_moved(20, False), 500, 40, VERDICTS[1:3]),
     "1 s.d. in one of 20 discrete": (one_moved(20, True), 500, 40, VERDICTS[1:3]),
-    "39 % above_all the range of one of 20": (above_all(20, 0.39), 500, 40, VERDICTS[3:]),
+    "39 % beyond the range of one of 20": (above_all(20, 0.39), 500, 40, VERDICTS[3:]),
     "20 % in a category that training lacks, 20 columns": (
         category_absent(20, 0.2),
         500,
