@@ -42,6 +42,7 @@ SMALL = 120  # rows up to which forms are tried
 SEEDS = 4
 MODELS = {"ours": None, "linear": LinearRegression()}
 RUNS = {"ours": 80, "linear": 200}
+COPIES = ("once", "twice", "twice, copies apart")
 ROW_HASH = crossfit.row_hash
 
 
@@ -172,6 +173,23 @@ def coverage(name, one, runs):
     return [name, "one deal" if one else "now", *cells, runs]
 
 
+def copies(name, how, count):
+    """Root mean squared distance to the mean answer of N = 120 rows, once or each of them twice."""
+    known = crossfit._copies
+    if how == "twice, copies apart":
+        crossfit._copies = lambda X, key, y: None
+    try:
+        values = []
+        for seed in range(count):
+            X, y, T = draw(name, 120, 2_000 + seed)
+            if how != "once":
+                X, y = np.repeat(X, 2, axis=0), np.repeat(y, 2)
+            values.append(ask(name, X, y, T)[0])
+    finally:
+        crossfit._copies = known
+    return [name, how, f"{np.std(values):.4f}", f"{np.mean(values):.4f}", count]
+
+
 def works(share, quick):
     """Problems by one deal and by ours, and how often intervals cover."""
     jobs = [("product", 2_500), *((name, N) for name in SIMULATED for N in SIZES)]
@@ -182,7 +200,13 @@ def works(share, quick):
         jobs, seeds, counts = [("categories", 60)], 2, {"linear": 2}
     both = [(*job, one, seeds) for job in jobs for one in (True, False)]
     covers = [(name, one, count) for name, count in counts.items() for one in (True, False)]
-    return [Work("deals", measure, both, 25.0), Work("covers", coverage, covers, 120.0)]
+    problems = ("categories",) if quick else ("product", "categories")
+    twice = [(name, how, seeds * 15) for name in problems for how in COPIES]
+    return [
+        Work("deals", measure, both, 25.0),
+        Work("covers", coverage, covers, 120.0),
+        Work("copies", copies, twice[:1] if quick else twice, 60.0),
+    ]
 
 
 def report(found):
@@ -208,6 +232,13 @@ def report(found):
         "## How often intervals cover",
         "Of the mean of y = x0 + x1 x2 + e at N = 120, at 95%.",
         table(["outcome model", "", "covers (%)", "length", "RMSE", "bias", "runs"], covers),
+        "## Rows that are there twice",
+        "Answers of N = 120 drawn rows, of the same rows twice, and of these where copies are "
+        "taken for other rows, so that models predict rows of which they have seen a copy.",
+        table(
+            ["problem", "rows", "standard deviation", "mean", "runs"],
+            [line for _, line in found["copies"]],
+        ),
     ]
 
 

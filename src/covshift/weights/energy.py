@@ -71,7 +71,7 @@ class EnergyWeights(Weighter):
     on training rows this is ``weights_``. A weak penalty fits the very rows, and others would weigh
     two to seven times as much (benchmarks/results/discrepancy.md): rows that the fit has not seen
     have the weights of the penalty 3, where ``reg`` is smaller. Cost: O(N (N + M) n) for the
-    distances, a few systems in the positive weights for each penalty, O(N^3) at most; O(N^2) memory.
+    distances, some systems in the positive weights for each penalty, O(N^3) at most; O(N^2) memory.
 
     Examples
     --------
