@@ -44,7 +44,7 @@ from covshift.numerics.resampling import replicate
 from covshift.weights import as_weighter
 
 TITLE = "Do printed intervals hold on data that are hard in one way?"
-NOMINAL, TOLERANCE, RUNS, FIRST = 0.95, 0.03, 200, 5000
+NOMINAL, TOLERANCE, RUNS, FIRST = 0.95, 0.03, 70, 5000
 LARGE = 200_000  # rows that say the truth
 
 
@@ -530,19 +530,19 @@ def works(share, quick):
     N, samples, replicated = 200, runs(150, share), runs(12, share)
     return [
         Work("answers", one_run, [(*one, k) for k in seeds for one in wanted], 0.8),
-        Work("judged", one_run, [(*one, k) for k in seeds for one in judged], 0.6),
-        Work("calibration", calibrate, [(*c, k) for k in scores for c in CALIBRATION_CELLS], 1.0),
+        Work("judged", one_run, [(*one, k) for k in seeds for one in judged], 5.0),
+        Work("calibration", calibrate, [(*c, k) for k in scores for c in CALIBRATION_CELLS], 1.6),
         Work(
             "replicates",
             of_replicates,
             [(name, N, k, 60, 40, N) for name in WEIGHTERS for k in range(replicated)],
-            40.0,
+            5.0,
         ),
         Work(
             "means",
             of_replicates,
             [(name, N, k) for name in WEIGHTERS for k in range(replicated, samples)],
-            0.1,
+            0.02,
         ),
     ]
 

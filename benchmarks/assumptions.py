@@ -320,10 +320,10 @@ def works(share, quick):
     many = range(1 if quick else runs(RUNS, share))
     few, shifts = range(2 if quick else len(many)), SHIFTS[:1] if quick else SHIFTS
     return [
-        Work("bounds", measure, [(name, run) for run in few for name in bounded], 2.0),
-        Work("conformal", conformal, [(run,) for run in many], 1.0),
-        Work("shares", of_shares, [(name, k) for k in many for name in labelled], 1.5),
-        Work("control", of_control, [(by, k) for k in many for by in shifts], 3.0),
+        Work("bounds", measure, [(name, run) for run in few for name in bounded], 1.5),
+        Work("conformal", conformal, [(run,) for run in many], 0.4),
+        Work("shares", of_shares, [(name, k) for k in many for name in labelled], 1.2),
+        Work("control", of_control, [(by, k) for k in many for by in shifts], 2.5),
         Work("metrics", of_metrics, [(k,) for k in many], 2.0),
         Work("sets", of_sets, [(k,) for k in many], 1.0),
     ]

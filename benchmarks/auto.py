@@ -172,7 +172,7 @@ def default_works(share, quick):
                 for name in names
                 for shift in SHIFTS
             ],
-            N / 40,
+            N / 170,
         )
         for N in SIZES
     ]

@@ -128,7 +128,7 @@ def works(share, quick):
     return [
         Work("speed", speed, [(10**4, 1000, 100, 3), (10**5, 1000, 100, 1)], 90.0, True),
         Work("without numba", without_numba, [(1000, 100, 1000), (10_000, 20, 1000)], 60.0, True),
-        Work("memory", memory, [(N, 1000, 2) for N in (25_000, 50_000, 10**5, 2 * 10**5)], 4.0),
+        Work("memory", memory, [(N, 1000, 2) for N in (25_000, 50_000, 10**5, 2 * 10**5)], 2.0),
         Work("first", first_calls, [("exact",), ("approximate",)], 40.0, True),
     ]
 

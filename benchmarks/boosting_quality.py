@@ -321,7 +321,7 @@ def works(share, quick):
     ]
     most = 10 if quick else LOSS_ROUNDS[-1]
     losses = [(name, seed, most) for seed in seeds for name in problems]
-    return [Work("splits", one_split, splits, 25.0), Work("losses", v_losses, losses, 12.0)]
+    return [Work("splits", one_split, splits, 9.0), Work("losses", v_losses, losses, 3.0)]
 
 
 def report(found):

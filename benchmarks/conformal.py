@@ -535,8 +535,8 @@ def class_works(share, quick):
             *(Work(half, weigh_one, weighter_cells(half)[:2]) for half in DRAWN),
         ]
     jobs = [(*cell, run) for run in range(runs(RUNS, share)) for cell in CELLS]
-    halves = [Work(half, weigh_one, weighter_cells(half), 2.5) for half in DRAWN]
-    return [Work("classes", measure, jobs, 1.0), *halves]
+    halves = [Work(half, weigh_one, weighter_cells(half), 0.3) for half in DRAWN]
+    return [Work("classes", measure, jobs, 0.25), *halves]
 
 
 def label_works(share, quick):
@@ -556,7 +556,7 @@ def label_works(share, quick):
                     for change in changes
                     for seed in own
                 ],
-                6.0,
+                0.3,
             )
             for half, own in halves.items()
         ),
@@ -564,7 +564,7 @@ def label_works(share, quick):
             "library",
             of_library,
             [(k, c, seed, *size, *counts) for k in KINDS for c in OWN_CHANGES for seed in some],
-            10.0,
+            1.2,
         ),
     ]
 

@@ -329,8 +329,8 @@ def works(share, quick):
 
     seconds = {150: 0.6, 1000: 6.0, 10_000: 12.0, 100_000: 60.0}
     return [
-        Work("forms", forms, splits(0, *CONTENDERS), 2.0),
-        Work("fresh", forms, splits(100, *finalists), 0.7),
+        Work("forms", forms, splits(0, *CONTENDERS), 0.6),
+        Work("fresh", forms, splits(100, *finalists), 0.15),
         *(Work(f"blend {N}", ratios, blends(N), seconds.get(N, 1.0)) for N in repeats),
     ]
 
