@@ -347,19 +347,19 @@ def works(share, quick):
             "level",
             level,
             [(k, run) for run in range(runs(RUNS, share)) for k in range(len(CELLS))],
-            0.7,
+            0.4,
         ),
         Work(
             "verdicts",
             judge,
             [(name, seed) for name, pair in PAIRS.items() for seed in range(runs(pair[2], share))],
-            1.0,
+            0.3,
         ),
         Work(
             "alarms",
             false_alarms,
             [(N, M, name, runs(many, share, 1)) for N, M, many in SIZES for name in DRAWS],
-            8.0,
+            2.0,
         ),
         Work(
             "power",

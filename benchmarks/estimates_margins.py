@@ -39,9 +39,9 @@ ROWS, RAKING, PLAIN = "target rows", "raking, weights as known", "sample as it i
 
 QUICK = (POPULATION, COARSE, SAMPLE, RAKING, PLAIN)
 
-RUNS = {"tables": 12, "generated": 60}
+RUNS = {"tables": 4, "generated": 20}
 
-ROW_RUNS = {"tables": 4, "generated": 12}  # of target rows, which take several times as long
+ROW_RUNS = {"tables": 2, "generated": 6}  # of target rows, which take several times as long
 
 POPULATION_ROWS, STRENGTH, RHO = 200_000, 1.5, 0.6
 
