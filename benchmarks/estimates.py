@@ -510,13 +510,13 @@ def works(share, quick):
                 for cell in CELLS
                 if (cell[1] <= 100) == most
             ],
-            0.6 if most else 1.5,
+            1.0 if most else 0.8,
         )
         for most in (True, False)
     ]
     return [
         *works,
-        Work("tables", one_table, draws, 12.0),
+        Work("tables", one_table, draws, 3.0),
         Work("balance", of_balance, first, 15.0, needs=("balance",)),
         Work("time", time_of, [(size,) for size in (10_000, 100_000, 1_000_000)], 60.0, alone=True),
     ]

@@ -353,8 +353,8 @@ def works(share, quick):
         Work(f"{title} {kind}", one_run, jobs(kind, number, contenders), seconds)
         for kind in cells
         for title, number, contenders, seconds in (
-            ("margins", RUNS, QUICK, 6.0),
-            ("rows", ROW_RUNS, (ROWS,), 2.5),
+            ("margins", RUNS, QUICK, 1.6),
+            ("rows", ROW_RUNS, (ROWS,), 1.3),
         )
     ]
 

@@ -257,7 +257,7 @@ def works(share, quick):
     cells = [(problem, n) for problem in PROBLEMS for n in SIZES]
     jobs = [(*cell, seed) for seed in range(runs(RUNS, share)) for cell in cells]
     return [
-        *(Work(f"parts {n}", one_run, [j for j in jobs if j[1] == n], n / 500) for n in SIZES),
+        *(Work(f"parts {n}", one_run, [j for j in jobs if j[1] == n], n / 600) for n in SIZES),
         Work("tables", on_table, names, 10.0),
     ]
 

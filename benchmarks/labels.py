@@ -184,7 +184,7 @@ def works(share, quick):
         for name in names
         for shift in SHIFTS
     ]
-    return [Work("tables", one_run, jobs, 12.0)]
+    return [Work("tables", one_run, jobs, 5.0)]
 
 
 def cells_of(lines):
