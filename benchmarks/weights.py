@@ -503,7 +503,7 @@ def works(share, quick):
     return [
         *works,
         Work("large", fit, large, 15.0, alone=True),
-        Work("strengths", by_strength, grid, 0.7),
+        Work("strengths", by_strength, grid, 0.15),
     ]
 
 
