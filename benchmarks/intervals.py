@@ -173,8 +173,8 @@ def works(share, quick):
     ]
     return [
         *works,
-        Work("settle", settle, table_jobs(SETTLE_RUNS, share, "settle"), 5.0),
-        Work("rows", fitted_rows, table_jobs(ROWS, share, "settle"), 3.0),
+        Work("settle", settle, table_jobs(SETTLE_RUNS, share, "settle"), 2.5),
+        Work("rows", fitted_rows, table_jobs(ROWS, share, "settle"), 0.6),
     ]
 
 

@@ -264,7 +264,7 @@ def works(share, quick):
         ]
 
     settle = [(uniform, *job) for uniform in UNIFORM for job in jobs(True)]
-    return [Work("plans", measure, jobs(False), 25.0), Work("settle", of_uniform, settle, 15.0)]
+    return [Work("plans", measure, jobs(False), 4.0), Work("settle", of_uniform, settle, 4.0)]
 
 
 def rows_of(found):
