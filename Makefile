@@ -1,5 +1,5 @@
-# Every target sets up what it needs in .venv by itself (test-oldest: in .venv-oldest, bench-tables:
-# in .venv-tables), from python3, its venv module and make.
+# Every target sets up what it needs in .venv by itself (test-oldest: in .venv-oldest, evidence: in
+# .venv-tables), from python3, its venv module and make.
 # A stamp file records what is installed there; it is stale when pyproject.toml, the constraints or
 # the version change.
 
@@ -10,7 +10,6 @@ CASES ?= 100000
 TABLE ?=
 ARGS ?=
 SPHINX_ARGS ?= -W --keep-going
-BENCHMARKS ?= first_use operators machines defaults blend auto boosting boosting_quality weights discrepancy new_rows reweighted weighted_penalty conformal conformal_labels plan diagnose diagnose_level calibration overlap recommendation answers growth
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -34,7 +33,7 @@ unexport PYTHONDONTWRITEBYTECODE # or every process of the tests would compile a
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # two pip processes must not write to one .venv
-.PHONY: help demo reproduce test test-quick test-thorough test-extras test-oldest fuzz coverage lint format types bench bench-scale bench-tables docs docs-links clean distclean FORCE
+.PHONY: help demo reproduce test test-quick test-thorough test-extras test-oldest fuzz coverage lint format types evidence docs docs-links clean distclean FORCE
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -77,17 +76,8 @@ format: $(STAMP)lint ## Repair style and format where ruff can
 types: $(STAMP)types ## Check types
 	$(BIN)/mypy
 
-bench: $(STAMP)core ## Run the benchmarks (BENCHMARKS="operators weights" runs some; all take over an hour)
-	@set -e; for name in $(BENCHMARKS); do echo "benchmarks/$$name.py"; $(BIN)/python benchmarks/$$name.py; done
-
-bench-scale: $(STAMP)test ## Time fits out of core and on a local cluster (about half an hour)
-	$(BIN)/python benchmarks/scale.py
-
-bench-tables: $(TABLES)/.stamp-tables ## Compare machines on real tables, which packages ship (over an hour)
-	$(TABLES)/bin/python benchmarks/tables.py --half settle
-	$(TABLES)/bin/python benchmarks/tables.py --half report --write
-	$(TABLES)/bin/python benchmarks/labels.py
-	$(TABLES)/bin/python benchmarks/explain.py
+evidence: $(TABLES)/.stamp-tables ## Run all benchmarks and the reproduction, and check the figures of pages (ARGS="--minutes 50")
+	$(TABLES)/bin/python benchmarks/evidence.py $(ARGS)
 
 docs: $(STAMP)docs ## Build the documentation in docs/_build/html
 	$(BIN)/python -m sphinx -b html $(SPHINX_ARGS) docs docs/_build/html
@@ -99,8 +89,8 @@ clean: ## Remove outputs and caches
 	rm -rf out docs/_build docs/api docs/commands docs/gallery docs/sg_execution_times.rst dist htmlcov .coverage .coverage.* .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find src reproduction tests examples benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
-distclean: clean ## Remove .venv, .venv-oldest and .venv-tables as well
-	rm -rf $(VENV) $(OLDEST) $(TABLES)
+distclean: clean ## Remove .venv, .venv-oldest, .venv-tables and parts of benchmarks as well
+	rm -rf $(VENV) $(OLDEST) $(TABLES) benchmarks/.parts
 
 # What is installed. Each stamp below adds to .venv what its targets need, and no more.
 
@@ -151,7 +141,8 @@ $(OLDEST)/.stamp-test: $(OLDEST)/.stamp-venv $(OLDEST_PINS) $(VERSION)
 	@touch $@
 
 # The packages of the tables are there for the files in them: nothing that they need is installed.
+# Peers are not installed here; those that are in this environment take part.
 $(TABLES)/.stamp-tables: $(TABLES)/.stamp-venv $(TABLES_PINS) $(VERSION)
-	$(TABLES)/bin/python -m pip install --quiet -c constraints.txt -e ".[pandas]"
+	$(TABLES)/bin/python -m pip install --quiet -c constraints.txt -e ".[cli,pandas,fast,dask,parquet,lightgbm]"
 	$(TABLES)/bin/python -m pip install --quiet --no-deps -r benchmarks/tables-requirements.txt
 	@touch $@

@@ -1,18 +1,23 @@
-"""Coverage of the intervals of `estimate` and `evaluate` on data that are hard in one way each.
+"""Do printed intervals hold on data that are hard in one way each? By simulation.
 
-    python benchmarks/answers_intervals.py            results/answers_intervals.md (an hour of CPU)
-    python benchmarks/answers_intervals.py --quick    a few small samples, as the tests run it
+Intervals of `estimate` and `evaluate`: rare outcomes, many levels, many columns, ties, heavy tails,
+few rows, copies and no shift at all; models judged where positives are rare. Covariate shift holds
+everywhere, and the truth is known. Beside every interval stands the plain one, of the sample as it
+is.
 
-Rare outcomes, many levels, many columns, ties, heavy tails, few rows, copies and no shift at all;
-models judged where positives are rare. Covariate shift holds everywhere, and the truth is known.
-Beside every interval stands the plain one, of the sample as it is.
+The interval of the calibration error: three features, of which the first has moved by 0.6 in the
+target; the scores are the true log-odds, times a factor or moved, so that the error is known.
+
+The error of replicate weights, a bootstrap and a jackknife: samples of normal rows, a target whose
+means are moved by 0.4, a curved outcome. The control is the standard deviation of the weighted mean
+over the samples; a weighter with an estimating equation, entropy balancing, stands beside those
+without one.
 """
 
 from __future__ import annotations
 
-import argparse
-import time
 import warnings
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -21,10 +26,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import sklearn.metrics
-from answers_coverage import NOMINAL, TOLERANCE
-from answers_problems import levels
-from harness import machine, publish, table
-from joblib import Parallel, delayed
+from harness import Work, main, runs, table
+from populations import levels
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
@@ -34,9 +37,14 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from covshift import Quantile, estimate, evaluate
+from covshift import Predictions, Quantile, estimate, evaluate
 from covshift.exceptions import InputError
+from covshift.numerics.influence import Design
+from covshift.numerics.resampling import replicate
+from covshift.weights import as_weighter
 
+TITLE = "Do printed intervals hold on data that are hard in one way?"
+NOMINAL, TOLERANCE, RUNS, FIRST = 0.95, 0.03, 70, 5000
 LARGE = 200_000  # rows that say the truth
 
 
@@ -100,6 +108,7 @@ def spending(rng, X):
 
 
 PLACES = 120
+
 _EFFECTS = np.random.default_rng(7).normal(size=PLACES)
 
 
@@ -138,9 +147,13 @@ def income(rng, X):
 
 
 SHIFT = (0.6, 0.6)
+
 SMOOTH = noisy(lambda X: line(X, 1, 1, 0.5))
+
 CURVED = noisy(lambda X: X[:, 0] ** 2 + np.sin(2 * X[:, 1]) + 0.5 * X[:, 2])
+
 FOUR, NONE = normal(4, SHIFT), normal(4, ())
+
 YES = logistic(-1, (1, 0.5))
 
 ASKED: dict[str, tuple[Population, Any, Callable[[Any], float]]] = {
@@ -181,6 +194,7 @@ ASKED: dict[str, tuple[Population, Any, Callable[[Any], float]]] = {
         lambda y: np.quantile(y, 0.95, method="inverted_cdf"),
     ),
 }
+
 SIZES = dict.fromkeys(ASKED, ((200, 200), (1000, 1000), (1000, 100))) | {
     "120 places": ((300, 300), (1500, 1500)),
     "2 % in the sample, 5 % in the target, 40 columns": ((1000, 1000),),
@@ -191,9 +205,13 @@ SIZES = dict.fromkeys(ASKED, ((200, 200), (1000, 1000), (1000, 100))) | {
 CLASS_METRICS = (
     "accuracy", "precision", "recall", "f1", "roc_auc", "average_precision", "brier", "log_loss",
 )  # fmt: skip
+
 NUMBER_METRICS = ("rmse", "mse", "mae", "r2", "bias")
+
 SIX = normal(6, SHIFT)
+
 RARE = logistic(-4.6, (1.2, 0.8, 0.6))
+
 JUDGED: dict[str, tuple[Population, Any, tuple[str, ...]]] = {
     "5 % positives, logistic regression": (
         Population(SIX, RARE),
@@ -227,6 +245,7 @@ JUDGED: dict[str, tuple[Population, Any, tuple[str, ...]]] = {
         NUMBER_METRICS,
     ),
 }
+
 JUDGED_SIZES = ((300, 1000), (1000, 1000))
 
 
@@ -312,12 +331,6 @@ def one_run(kind, name, N, M, seed):
             return str(error)
 
 
-def settings():
-    """All settings: function, name, rows of both samples."""
-    yield from (("estimate", name, *size) for name in ASKED for size in SIZES[name])
-    yield from (("evaluate", name, *size) for name in JUDGED for size in JUDGED_SIZES)
-
-
 @dataclass(frozen=True)
 class Cell:
     """What the runs of one number of one setting say."""
@@ -353,23 +366,23 @@ class Cell:
         )
 
 
-def measure(runs, wanted, n_jobs=-1, first=0):
-    """Return the cells of the settings, runs with seeds from ``first``."""
-    jobs = [(*setting, seed) for setting in wanted for seed in range(first, first + runs)]
-    done = Parallel(n_jobs=n_jobs)(delayed(one_run)(*job) for job in jobs)
-    for kind, name, N, M in wanted:
-        found = [one for job, one in zip(jobs, done, strict=True) if job[:4] == (kind, name, N, M)]
-        answered = [one for one in found if not isinstance(one, str)]
+def cells_of(found):
+    """Return the cells of all settings."""
+    by_setting = {}
+    for (*setting, _), line in found:
+        by_setting.setdefault(tuple(setting), []).append(line)
+    for (kind, name, N, M), lines in by_setting.items():
+        answered = [one for one in lines if not isinstance(one, str)]
         for part in answered[0] if answered else ():
             title = f"`{kind}`: {name}" + (f", {part}" if part else "")
             numbers = [one[part] for one in answered]
-            yield Cell.of(title, N, M, numbers, len(found) - len(answered))
+            yield Cell.of(title, N, M, numbers, len(lines) - len(answered))
 
 
-def sections(cells, runs):
+def answer_sections(cells, count):
     """Return a table and a sentence made from it."""
     low, high = NOMINAL - TOLERANCE, NOMINAL + TOLERANCE
-    chance = 2 * (NOMINAL * (1 - NOMINAL) / runs) ** 0.5
+    chance = 2 * (NOMINAL * (1 - NOMINAL) / count) ** 0.5
     under = sorted((c for c in cells if c.covers < low - chance), key=lambda c: c.covers)
     named = "; ".join(f"{c.name}, N = {c.N}, {c.covers:.2f}" for c in under)
     within = sum(low <= c.covers <= high for c in cells)
@@ -379,7 +392,7 @@ def sections(cells, runs):
         for c in cells
     ]  # fmt: skip
     return [
-        f"{runs} runs of each; intervals of {NOMINAL:.0%}, all settings the default. Error: root "
+        f"{count} runs of each; intervals of {NOMINAL:.0%}, all settings the default. Error: root "
         "mean square, relative to that of the sample as it is. Bias, and the mean of the printed "
         "standard errors: relative to the spread of the answers. Plain: how often the interval of "
         "the sample as it is holds the truth. Refused: for lack of overlap.",
@@ -393,29 +406,174 @@ def sections(cells, runs):
     ]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="small samples, nothing written")
-    parser.add_argument("--runs", type=int, default=200)
-    parser.add_argument("--first", type=int, default=5000, help="first seed")
-    options = parser.parse_args()
-    wanted, runs, start = list(settings()), options.runs, time.perf_counter()
-    if options.quick:
-        wanted, runs = [one for one in wanted if one[2] <= 200][:2], 2
-    cells = list(measure(runs, wanted, 1 if options.quick else -1, options.first))
-    publish(
-        "answers_intervals",
-        "Do printed intervals hold on data that are hard in one way?",
-        f"Machine: {machine()}. {time.perf_counter() - start:.0f} s. Seeds from {options.first}; "
-        "what intervals count was settled on these populations with seeds from 1000, but not on "
-        "those called fresh.",
-        *sections(cells, runs),
-        "Command: `python benchmarks/answers_intervals.py`.",
-        write=not options.quick,
-    )
+CALIBRATION_RUNS, CALIBRATION_MOVE = 20, 0.6
+
+SCORES = {  # log-odds of the score, from the true ones
+    "right": lambda z: z,
+    "times 1.3": lambda z: 1.3 * z,
+    "times 2": lambda z: 2 * z,
+    "plus 0.3": lambda z: z + 0.3,
+    "curved": lambda z: z + np.sin(2 * z),
+}
+
+RATES = {"30 % positives": -1.0, "5 % positives": -3.8}
+
+CALIBRATION_CELLS = [(rate, score, N) for rate in RATES for score in SCORES for N in (300, 1000)]
+
+CALIBRATION_METHODS = ("dr", "weights", "none")
+
+
+def chances(z):
+    return 1 / (1 + np.exp(-z))
+
+
+def draw_scores(rate, n, mean, rng):
+    X = rng.normal([mean, 0, 0], size=(n, 3))
+    return X, RATES[rate] + X[:, 0] + 1.2 * X[:, 1]
+
+
+def calibration_truth(rate, score, mean):
+    """Calibration error of a million rows of which the chances are known."""
+    _, z = draw_scores(rate, 1_000_000, mean, np.random.default_rng(1))
+    s, p = chances(SCORES[score](z)), chances(z)
+    place = np.minimum((10 * s).astype(int), 9)
+    return float(np.abs(np.bincount(place, weights=p - s)).sum() / len(z))
+
+
+def calibrate(rate, score, N, run):
+    """Of each method [value, low, high, standard error]."""
+    rng = np.random.default_rng([zlib.crc32(f"calibration/{rate}/{N}".encode()), run])
+    (X, z), (T, u) = draw_scores(rate, N, 0.0, rng), draw_scores(rate, N, CALIBRATION_MOVE, rng)
+    y = (rng.uniform(size=N) < chances(z)).astype(int)
+    scores = Predictions(chances(SCORES[score](z)), chances(SCORES[score](u)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = evaluate(scores, X, y, T, metrics="calibration_error").table
+    lines = [found.where(method=method)[0] for method in CALIBRATION_METHODS]
+    return [[line.value, *line.interval, line.standard_error] for line in lines]
+
+
+def before(value, error):
+    """The interval on the logit scale, by the signs that were seen."""
+    if not 0 < value < 1:
+        return value, value
+    logit, half = np.log(value / (1 - value)), 1.96 * error / (value * (1 - value))
+    return chances(logit - half), chances(logit + half)
+
+
+def rows_of(cell, found):
+    for k, method in enumerate(CALIBRATION_METHODS):
+        value, low, high, error = np.array(found)[:, k].T
+        real = calibration_truth(*cell[:2], CALIBRATION_MOVE if method != "none" else 0.0)
+        old = np.array([before(*pair) for pair in zip(value, error, strict=True)]).T
+        inside = [np.mean((a <= real) & (real <= b)) for a, b in ((low, high), old)]
+        widths = [f"{np.mean(b - a):.3f}" for a, b in ((low, high), old)]
+        shares = [f"{100 * share:.0f} %" for share in inside]
+        yield [*cell, method, len(value), f"{real:.3f}", f"{value.mean():.3f}", *shares, *widths]
+
+
+WEIGHTERS = ("cdf", "tilted-cdf", "entropy")
+
+REPLICATED_TARGET = 300
+KINDS = ("bootstrap", "jackknife", "jackknife")
+KIND_NAMES = ("bootstrap", "jackknife of groups", "jackknife of single rows")
+
+
+def draw_rows(N, seed):
+    rng = np.random.default_rng(seed)
+    X, T = rng.normal(size=(N, 3)), rng.normal(0.4, 1, size=(REPLICATED_TARGET, 3))
+    return X, T, X[:, 0] + X[:, 1] ** 2 / 2 + rng.normal(size=N)
+
+
+def of_replicates(name, N, seed, *counts):
+    """Weighted mean of a sample, and the errors of its replicates: bootstrap, groups, rows."""
+    X, T, y = draw_rows(N, seed)
+
+    def weigh(d, v):
+        more = {} if v is None else {"target_weight": v}
+        return as_weighter(name).fit(X, X_target=(T,), sample_weight=d, **more).weights_
+
+    w = weigh(np.ones(N), None)
+    mean, errors = float(w @ y / w.sum()), []
+    for kind, count in zip(KINDS, counts, strict=False):
+        designs = Design.simple(N), Design.simple(REPLICATED_TARGET)
+        drawn = replicate(weigh, np.ones(N), *designs, kind=kind, count=count, random_state=seed)
+        errors.append(drawn.plan.variance(y @ drawn.weights / N, mean))
+    return mean, errors
+
+
+def replicate_rows(found):
+    """One row for each weighter: the spread of the mean, and the root mean square of each error."""
+    by_name = {}
+    for (name, *_), line in found:
+        by_name.setdefault(name, []).append(line)
+    for name, lines in by_name.items():
+        spread = np.std([mean for mean, _ in lines], ddof=1)
+        errors = np.array([errors for _, errors in lines if errors])
+        cells = [spread, *np.sqrt(errors.mean(axis=0))]
+        yield [f"`{name}`", *(f"{value:.3f}" for value in cells)]
+
+
+def works(share, quick):
+    """Answers, the calibration error, replicates."""
+    wanted = [("estimate", name, *size) for name in ASKED for size in SIZES[name]]
+    judged = [("evaluate", name, *size) for name in JUDGED for size in JUDGED_SIZES]
+    if quick:
+        small = [one for one in wanted if one[2] <= 200][:2]
+        return [
+            Work("answers", one_run, [(*one, k) for one in small for k in range(2)]),
+            Work("calibration", calibrate, [("30 % positives", "right", 60, k) for k in range(2)]),
+            Work("replicates", of_replicates, [("entropy", 40, k, 5, 5) for k in range(2)]),
+        ]
+    seeds = range(FIRST, FIRST + runs(RUNS, share))
+    scores = range(runs(CALIBRATION_RUNS, share))
+    N, samples, replicated = 200, runs(150, share), runs(12, share)
+    return [
+        Work("answers", one_run, [(*one, k) for k in seeds for one in wanted], 0.8),
+        Work("judged", one_run, [(*one, k) for k in seeds for one in judged], 5.0),
+        Work("calibration", calibrate, [(*c, k) for k in scores for c in CALIBRATION_CELLS], 1.6),
+        Work(
+            "replicates",
+            of_replicates,
+            [(name, N, k, 60, 40, N) for name in WEIGHTERS for k in range(replicated)],
+            5.0,
+        ),
+        Work(
+            "means",
+            of_replicates,
+            [(name, N, k) for name in WEIGHTERS for k in range(replicated, samples)],
+            0.02,
+        ),
+    ]
+
+
+def report(found):
+    """Return all tables."""
+    cells = list(cells_of(found["answers"] + found.get("judged", [])))
+    count = max(cell.runs + cell.refused for cell in cells)
+    by_cell = {}
+    for (*cell, _), line in found["calibration"]:
+        by_cell.setdefault(tuple(cell), []).append(line)
+    rows = [row for cell, lines in by_cell.items() for row in rows_of(cell, lines)]
+    head = ["outcome", "log-odds of the score", "N = M", "method", "runs", "truth", "mean value"]
+    head += ["95 % interval holds", "before", "width", "before"]
+    replicated = found["replicates"] + found.get("means", [])
+    return [
+        f"Seeds from {FIRST}; what intervals count was settled on these populations with seeds "
+        "from 1000, but not on those called fresh.",
+        *answer_sections(cells, count),
+        "## The calibration error",
+        "Before: the interval of a share on the logit scale, by the signs of the gaps that were "
+        'seen. "dr" is the default, on the target; "none" are the labelled rows as they are.',
+        table(head, rows),
+        "## The error of replicate weights",
+        f"{replicated[0][0][1]} rows and {REPLICATED_TARGET} target rows; root mean square.",
+        table(
+            ["weights", "standard deviation", *KIND_NAMES[: len(replicated[0][1][1])]],
+            replicate_rows(replicated),
+        ),
+    ]
 
 
 if __name__ == "__main__":
-    import answers_intervals  # processes find its cached functions by the module's name
-
-    answers_intervals.main()
+    main(__file__)

@@ -1,25 +1,20 @@
 """Boosted trees on the V-loss against unweighted and reweighted ones, on shifted problems.
 
-    python benchmarks/boosting_quality.py             the table of results/boosting_quality.md
-    python benchmarks/boosting_quality.py --quick     one seed, two problems, as the tests run it
-
-The problems are generators of benchmarks/defaults.py, not the paper's. Every boosted contender has
-the same trees (8 leaves of 5 rows or more) and the same lambda on a loss of unit scale, and chooses
-its number of rounds by squared error on a fifth of the training rows, then fits all of them.
+The problems are generators of benchmarks/corrections.py, not the paper's. Every boosted contender
+has the same trees (8 leaves of 5 rows or more) and the same lambda on a loss of unit scale, and
+chooses its number of rounds by squared error on a fifth of the training rows, then fits all rows.
 Contenders whose package is missing are left out, with a note. Ratios are taken on the same split:
 to unweighted HistGradientBoosting, and to the same learner with V = I.
 """
 
 from __future__ import annotations
 
-import argparse
 import warnings
 from importlib import import_module
 
-import defaults
+import corrections
 import numpy as np
-from harness import machine, publish, table
-from joblib import Parallel, delayed
+from harness import Work, main, runs, table
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 import covshift
@@ -27,6 +22,7 @@ from covshift import VSVC, VSVR, Reweighted
 from covshift.corrections import Additive, Unweighted
 from covshift.weights import CDFWeights, Discriminative
 
+TITLE = "Boosted trees on the V-loss"
 # The rule of approximate splits was taken by the first four seeds.
 SETTLED = 4
 SEEDS, ROUNDS, LEAVES, ROWS, REG = 20, (10, 25, 50, 100, 200), 8, 5, 1.0
@@ -204,10 +200,10 @@ def scores(p, y, classify):
     }
 
 
-def one_split(problem, seed, names, quick=False):
+def one_split(problem, seed, quick, *names):
     """Score every contender on one shifted split."""
-    make, classify = defaults.PROBLEMS[problem]
-    X, y, T, y_T = defaults.draw(make, seed)
+    make, classify = corrections.PROBLEMS[problem]
+    X, y, T, y_T = corrections.draw(make, seed)
     found = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # weights on few rows, constant columns
@@ -225,8 +221,8 @@ LOSS_ROUNDS = (10, 50, 200)
 
 def v_losses(problem, seed, most=LOSS_ROUNDS[-1]):
     """V-loss of the training rows after some rounds, approximate over exact, by correction."""
-    make, classify = defaults.PROBLEMS[problem]
-    X, y, T, _ = defaults.draw(make, seed)
+    make, classify = corrections.PROBLEMS[problem]
+    X, y, T, _ = corrections.draw(make, seed)
     found = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -240,13 +236,8 @@ def v_losses(problem, seed, most=LOSS_ROUNDS[-1]):
     return found
 
 
-def loss_table(problems, seeds, quick):
+def loss_table(all_found):
     """Geometric means of those ratios over all splits, with their standard errors."""
-    all_found = Parallel(n_jobs=1 if quick else -1)(
-        delayed(v_losses)(problem, seed, 10 if quick else LOSS_ROUNDS[-1])
-        for problem in problems
-        for seed in seeds
-    )
     rows = []
     for name in ("blended", "additive"):
         logs = np.array([found[name] for found in all_found])
@@ -317,34 +308,38 @@ def by_problem(splits, names, classify):
     return table(["contender", *dict.fromkeys(problem for problem, _ in mine)], rows)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="one seed, nothing written")
-    quick = parser.parse_args().quick
+def works(share, quick):
+    """Contenders, and V-losses, on every split."""
     problems = ["steep logistic, n = 2", "waves, n = 3"] if quick else PROBLEMS
-    seeds = range(1 if quick else SEEDS)
+    seeds = range(1 if quick else runs(SEEDS, share, least=SETTLED + 1))
     names = [name for name, (_, need, _) in CONTENDERS.items() if available(need)]
-    missing = [name for name in CONTENDERS if name not in names]
     outcomes = [name for name in names if "sigmoid" not in name]  # of a regression
-    cells = [(problem, seed) for problem in problems for seed in seeds]
-    splits = Parallel(n_jobs=1 if quick else -1)(
-        delayed(one_split)(
-            problem, seed, names if defaults.PROBLEMS[problem][1] else outcomes, quick
-        )
-        for problem, seed in cells
+    splits = [
+        (name, seed, quick, *(names if corrections.PROBLEMS[name][1] else outcomes))
+        for seed in seeds
+        for name in problems
+    ]
+    most = 10 if quick else LOSS_ROUNDS[-1]
+    losses = [(name, seed, most) for seed in seeds for name in problems]
+    return [Work("splits", one_split, splits, 9.0), Work("losses", v_losses, losses, 3.0)]
+
+
+def report(found):
+    """Return all tables."""
+    splits = [line for _, line in found["splits"]]
+    unseen = [line for job, line in found["splits"] if job[1] >= SETTLED]
+    names, outcomes = (
+        next(job[3:] for job, line in found["splits"] if line[1] == kind) for kind in (True, False)
     )
-    unseen = [split for split, (_, seed) in zip(splits, cells, strict=True) if seed >= SETTLED]
-    publish(
-        "boosting_quality",
-        "Boosted trees on the V-loss",
-        f"N = {defaults.N_TRAIN} training rows, up to 1000 target rows, {len(seeds)} seed(s); "
+    missing = [name for name in CONTENDERS if name not in names]
+    return [
+        f"N = {corrections.N_TRAIN} training rows, up to 1000 target rows; "
         f"scores on the labelled target. {LEAVES} leaves of at least {ROWS} rows and lambda = "
         f"{REG} throughout; rounds from {ROUNDS} by squared error on a fifth of the training rows. "
         "Learning rate 0.1; 1 for the engines' V-loss. Standard deviations are over seeds, "
         "ratios are geometric means over splits ± standard error; below one is better. "
         "Controls make V from the training rows alone, or mirror every feature, which changes "
         "nothing but a V that looks from one side.",
-        f"Machine: {machine(('scikit-learn', 'xgboost-cpu', 'lightgbm', 'covshift'))}.",
         f"Left out, not installed: {'; '.join(missing) or 'none'}.",
         "## Classification",
         summary(splits, names, True),
@@ -353,17 +348,15 @@ def main() -> None:
         summary(splits, outcomes, False),
         by_problem(splits, outcomes, False),
         "## Approximate splits: error on the target",
-        f"Only seeds {SETTLED} to {SEEDS - 1}: the first {SETTLED} settled the rule. Paired on the "
+        f"Only seeds from {SETTLED}: the first {SETTLED} settled the rule. Paired on the "
         "same split.",
-        approximate_table(splits if quick else unseen),
+        approximate_table(unseen or splits),
         "## Approximate splits: V-loss of the training rows",
         'After as many rounds, `leaf_solve="approximate"` over "exact"; the predictions of classes '
         "are cut to [0, 1].",
-        loss_table(problems, seeds, quick),
-        "Command: `python benchmarks/boosting_quality.py`.",
-        write=not quick,
-    )
+        loss_table([line for _, line in found["losses"]]),
+    ]
 
 
 if __name__ == "__main__":
-    main()
+    main(__file__)

@@ -1,16 +1,12 @@
 """What large questions cost: time, processor time and memory, beside a named peer on the same rows.
 
-    python benchmarks/cost.py             the tables of results/cost.md (ten minutes; 1 GB on disk)
-    python benchmarks/cost.py --quick     small sizes, as the tests run it
-
 Each job is a process of its own, so that its peak memory is its own; imports and the making of rows
-are not counted, reading a file is. On a busy machine compare processor time and ratios, not
-seconds: two threads that wait for each other count as work.
+are not counted, reading a file is (the files take a gigabyte). On a busy machine compare processor
+time and ratios, not seconds: two threads that wait for each other count as work.
 """
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import io
 import json
@@ -22,8 +18,9 @@ import time
 from pathlib import Path
 
 import numpy as np
-from harness import machine, publish, table
+from harness import Work, main, table
 
+TITLE = "What large questions cost"
 SHIFT = (0.5, -0.3)  # of the target's first two columns
 MANY = {
     "rate 0.1, 31 leaves, 255 bins": {"learning_rate": 0.1, "max_leaf_nodes": 31},
@@ -33,6 +30,7 @@ FEW = {
     "rate 0.05, 100 trees": {"learning_rate": 0.05, "max_iter": 100},
     "rate 0.1, 50 trees, 63 bins": {"learning_rate": 0.1, "max_iter": 50, "max_bins": 63},
 }
+STOPPED = {1_000: 20}  # trees of the tests
 COLUMNS = 20  # of the trees that are reported; settings were chosen at 50 and 6, with other seeds
 
 
@@ -178,11 +176,16 @@ def answers(quick):
     return found
 
 
-def trees(N, settings, seeds, **options):
+def trees(N, many, *seeds):
     """Lines of the error and the cost of boosted trees, at target rows that were not seen."""
+    settings = MANY if many else FEW
+    options = {"max_leaf_nodes": 8}
+    if many:
+        options = {"max_iter": STOPPED.get(N, 200), "early_stopping": True}
     from sklearn.ensemble import HistGradientBoostingRegressor
     from threadpoolctl import threadpool_limits
 
+    lines = []
     for name, outcome in OUTCOMES.items():
         cells = []
         for own in settings.values():
@@ -201,7 +204,8 @@ def trees(N, settings, seeds, **options):
             cells += [f"{np.mean(error):.3f}", f"{np.mean(cost):.2f}"]
         # The outcome's own noise has variance one.
         change = np.sqrt((1 + float(cells[2])) / (1 + float(cells[0]))) - 1
-        yield [f"{N:,}", name, *cells, f"{change:+.1%}"]
+        lines.append([f"{N:,}", name, *cells, f"{change:+.1%}"])
+    return lines
 
 
 def of_trees(settings, lines):
@@ -211,25 +215,26 @@ def of_trees(settings, lines):
     return table(head, lines)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="small sizes, nothing written")
-    parser.add_argument("--job", help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.job:
-        name, given = json.loads(options.job)
-        run_job(name, given)
-        return
-    quick = options.quick
-    stopped = {"max_iter": 20 if quick else 200, "early_stopping": True}
-    many = trees(1_000 if quick else 60_000, MANY, (7, 8), **stopped)
-    small, seeds = ((300,), (7,)) if quick else ((300, 1_000, 2_500), range(7, 17))
-    few = [line for N in small for line in trees(N, FEW, seeds, max_leaf_nodes=8)]
-    publish(
-        "cost",
-        "What large questions cost",
-        f"Machine: {machine()}.",
-        table(["job", "s", "processor s", "peak GiB", "processor time / peer"], answers(quick)),
+def works(share, quick):
+    """Jobs beside their peers, and two settings of boosted trees."""
+    del share  # times are taken once
+    sizes, seeds = ((300,), (7,)) if quick else ((300, 1_000, 2_500), range(7, 17))
+    large = (1_000 if quick else 60_000, True, 7, 8)
+    return [
+        Work("jobs", answers, [(quick,)], 600.0, True),
+        Work("trees", trees, [large, *((N, False, *seeds) for N in sizes)], 30.0, True),
+    ]
+
+
+def report(found):
+    """Return all tables."""
+    head = ["job", "s", "processor s", "peak GiB", "processor time / peer"]
+    many, few = (
+        [line for job, lines in found["trees"] if job[1] == large for line in lines]
+        for large in (True, False)
+    )
+    return [
+        table(head, found["jobs"][0][1]),
         "The peer is the line above of another library, in the same run. On a busy machine compare "
         "processor time, not seconds.",
         "## Boosted trees",
@@ -239,10 +244,11 @@ def main() -> None:
         "were trees the whole outcome model.",
         of_trees(MANY, many),
         of_trees(FEW, few),
-        "Command: `python benchmarks/cost.py`.",
-        write=not quick,
-    )
+    ]
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:2] == ["--job"]:
+        run_job(*json.loads(sys.argv[2]))
+    else:
+        main(__file__)

@@ -1,8 +1,5 @@
 """Why a number changed: coverage of every part, on simulated changes of known parts; real tables.
 
-    python benchmarks/explain.py --jobs 16     results/explain.md, in .venv-tables (an hour of CPU)
-    python benchmarks/explain.py --quick       two small runs, as the tests run it
-
 The sample is N(0, 1) in every column unless said otherwise, and the target is shifted:
 
     linear      y = x0 + x2 / 2 + e; x0 and x1 shifted by half a standard deviation
@@ -14,34 +11,25 @@ The sample is N(0, 1) in every column unless said otherwise, and the target is s
     twenty      y = x0 + .3 (x2 + ... + x5) + e among twenty columns; x0, x6 and x7 shifted
     changed     y = x0 + e, in the target .5 more where x2 > 0; half of its rows have an outcome
 
-Truths are exact, or means over two million rows. Settled on seeds 100,000 and more; the report's
-begin at --seed. Every run is kept as a line of JSON under out/, and not repeated.
+Truths are exact, or means over two million rows. Settled on seeds 100,000 and more.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
-import tempfile
 import warnings
 from functools import cache
 from itertools import combinations
 from math import factorial
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from estimates_coverage import Kept
-from harness import commit, machine, publish, table
-from joblib import Parallel, delayed
+from harness import Work, main, runs, table
 
 from covshift import Predictions, estimate, evaluate
 from covshift.engine.explanation import NEW, OUTCOMES, TOGETHER, WITHIN
 
-OUT = Path(__file__).parents[1] / "out"
+TITLE = "Why a number changed"
 SIZES, RUNS, MANY = (300, 1000), 200, 2_000_000
-ENOUGH, SMALL = 100, " A small run: fewer than 100 runs a cell tell no coverage to the point."
-SETTLED = 100_000  # from which seeds settled choices, and report nothing
 PROBLEMS = (
     "linear",
     "curve",
@@ -165,7 +153,6 @@ def one_run(problem, n, seed):
     """Return the parts, each [value, low, high], and what else is counted."""
     rng = np.random.default_rng([seed, n, PROBLEMS.index(problem)])
     X, y, T, y_target = drawn(problem, n, rng)
-    line = {"key": f"{problem}/{n}/{seed}"}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if problem == "classes":
@@ -180,7 +167,7 @@ def one_run(problem, n, seed):
         why = answer.explain()
     parts = {row.column: [row.value, *row.interval] for row in why.table}
     total = sum(row.value for row in why.table)
-    line |= {"parts": parts, "first": why.table[0].column, "apart": abs(total - why.change.value)}
+    line = {"parts": parts, "first": why.table[0].column, "apart": abs(total - why.change.value)}
     if problem == "changed":
         many = numbers(np.random.default_rng(2), 100_000, 5, {0: 0.5, 1: 0.5})
         line["leaves"] = []
@@ -195,30 +182,29 @@ def inside(rows, where):
     return rows if where == "all rows" else rows.query(where.replace(",", ""))
 
 
-def sections(lines):
+def sections(found):
     """Return the tables of simulated problems."""
     rows, leaves, named = [], [], []
     cells = {}
-    for line in lines:
-        problem, n, _ = line["key"].split("/")
-        cells.setdefault((problem, int(n)), []).append(line)
+    for (problem, n, _), line in found:
+        cells.setdefault((problem, n), []).append(line)
     for problem in PROBLEMS:
         for n in sorted({size for name, size in cells if name == problem}):
-            found = cells[problem, n]
+            inside = cells[problem, n]
             for part, exact in truth(problem).items():
-                numbers_ = np.array([line["parts"][part] for line in found])
+                numbers_ = np.array([line["parts"][part] for line in inside])
                 held = (numbers_[:, 1] <= exact) & (exact <= numbers_[:, 2])
                 rows.append(
                     [problem, f"{n:,}", part, f"{exact:.3f}", f"{numbers_[:, 0].mean():.3f}",
-                     f"{numbers_[:, 0].std():.3f}", f"{100 * held.mean():.1f}", len(found)]
+                     f"{numbers_[:, 0].std():.3f}", f"{100 * held.mean():.1f}", len(inside)]
                 )  # fmt: skip
             if problem == "twenty":
-                share = np.mean([line["first"] == "x0" for line in found])
-                named.append(f"N = M = {n:,}: {share:.0%} of {len(found)}")
+                share = np.mean([line["first"] == "x0" for line in inside])
+                named.append(f"N = M = {n:,}: {share:.0%} of {len(inside)}")
             if problem == "changed":
                 all_held = [
                     all(low <= exact <= high for low, high, exact in line["leaves"])
-                    for line in found
+                    for line in inside
                     if line["leaves"]
                 ]
                 if all_held:
@@ -227,7 +213,7 @@ def sections(lines):
                         f"{len(all_held)} runs"
                     )
     head = ["problem", "N = M", "part", "truth", "mean", "spread", "covers (%)", "runs"]
-    apart = max((line["apart"] for line in lines), default=0.0)
+    apart = max((line["apart"] for _, line in found), default=0.0)
     return [
         "## Parts of known size",
         table(head, rows),
@@ -236,83 +222,56 @@ def sections(lines):
     ]
 
 
-def on_tables(seed):
-    """What explained the change between the natural halves of real tables."""
-    import tables_data
-    from evaluations_problems import names
+def on_table(name):
+    """What explained the change between the natural halves of a real table."""
+    from tables_data import load
 
-    for name in names("report"):
-        found = tables_data.load(name)
-        if found.in_target is None:
-            continue
-        rng = np.random.default_rng(seed)
-        X, y = found.X.drop(columns=found.column), found.y.astype(float)
-        rows = [
-            rng.permutation(np.flatnonzero(found.in_target == there))[:2000] for there in (0, 1)
-        ]
-        known = np.where(rng.random(len(rows[1])) < 0.5, y[rows[1]], np.nan)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            try:
-                answer = estimate(
-                    X.iloc[rows[0]], y[rows[0]], X.iloc[rows[1]], y_target=known, restrict="overlap"
-                )
-                why = answer.explain()
-            except ValueError as reason:
-                yield [name, str(found.column), f"refused: {str(reason)[:60]}", *[""] * 6]
-                continue
-        parts = {row.column: f"{row.value:+.3f}" for row in why.table}
-        first = [f"{row.column} {row.value:+.3f}" for row in why.columns if row.column != TOGETHER]
-        worst = why.regions[0].where if len(why.regions) else ""
-        yield [name, str(found.column), f"{why.plain:.3f}", f"{why.value:.3f}", *parts.values(),
-               ", ".join(first[:2]), worst]  # fmt: skip
+    found, rng = load(name), np.random.default_rng(0)
+    X, y = found.X.drop(columns=found.column), found.y.astype(float)
+    rows = [rng.permutation(np.flatnonzero(found.in_target == there))[:2000] for there in (0, 1)]
+    known = np.where(rng.random(len(rows[1])) < 0.5, y[rows[1]], np.nan)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            answer = estimate(
+                X.iloc[rows[0]], y[rows[0]], X.iloc[rows[1]], y_target=known, restrict="overlap"
+            )
+            why = answer.explain()
+        except ValueError as reason:
+            return [name, str(found.column), f"refused: {str(reason)[:60]}", *[""] * 6]
+    parts = {row.column: f"{row.value:+.3f}" for row in why.table}
+    first = [f"{row.column} {row.value:+.3f}" for row in why.columns if row.column != TOGETHER]
+    worst = why.regions[0].where if len(why.regions) else ""
+    ends = [", ".join(first[:2]), worst]
+    return [name, str(found.column), f"{why.plain:.3f}", f"{why.value:.3f}", *parts.values(), *ends]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=RUNS)
-    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--problems", nargs="+", choices=PROBLEMS, default=PROBLEMS)
-    parser.add_argument("--no-tables", action="store_true", help="simulated changes alone")
-    parser.add_argument("--quick", action="store_true", help="two small runs, nothing kept")
-    options = parser.parse_args()
-    options.jobs = 1 if options.quick else options.jobs
-    with tempfile.TemporaryDirectory() as folder:
-        kept = Kept(OUT / f"explain_{options.seed}.jsonl")
-        sizes, runs = SIZES, options.runs
-        if options.quick:
-            kept, sizes, runs = Kept(Path(folder) / "runs.jsonl"), (120,), 1
-            options.problems = ("linear", "changed")
-        done = {line["key"] for line in kept.lines()}
-        jobs = [
-            (problem, n, options.seed + run)
-            for run in range(runs)
-            for problem in options.problems
-            for n in sizes
-            if f"{problem}/{n}/{options.seed + run}" not in done
-        ]
-        with Parallel(n_jobs=options.jobs, return_as="generator_unordered") as pool:
-            for line in pool(delayed(one_run)(*job) for job in jobs):
-                kept.add(line)
-        last = options.seed + runs
-        lines = [line for line in kept.lines() if int(line["key"].rsplit("/")[-1]) < last]
-        found = sections(lines)
-    if not (options.quick or options.no_tables):
+def works(share, quick):
+    """Simulated changes, and real tables."""
+    if quick:
+        return [Work("parts", one_run, [(problem, 120, 0) for problem in ("linear", "changed")])]
+    from tables_data import available, columns, load
+
+    names = [name for name in available("report") if load(name).in_target is not None]
+    names = [(name,) for name in names if columns(name).shape[1] <= 40]
+    cells = [(problem, n) for problem in PROBLEMS for n in SIZES]
+    jobs = [(*cell, seed) for seed in range(runs(RUNS, share)) for cell in cells]
+    return [
+        *(Work(f"parts {n}", one_run, [j for j in jobs if j[1] == n], n / 600) for n in SIZES),
+        Work("tables", on_table, names, 10.0),
+    ]
+
+
+def report(found):
+    """Return all tables."""
+    simulated = [pair for name, part in found.items() if name[:5] == "parts" for pair in part]
+    text = [__doc__.partition("\n\n")[2].strip(), *sections(simulated)]
+    if "tables" in found:
         head = ["table", "shift by", "sample", "target", "moved", "differ", "new"]
-        rows = list(on_tables(options.seed))
-        found += ["## Natural shifts of real tables", table([*head, "columns", "where"], rows)]
-    publish(
-        "explain",
-        "Why a number changed",
-        f"Machine: {machine()}. Commit {commit()}. Seeds {options.seed} to "
-        f"{options.seed + runs - 1}." + (SMALL if runs < ENOUGH else ""),
-        __doc__.partition("\n\n")[2].partition("\n\n")[2].strip(),
-        *found,
-        "Command: `python benchmarks/explain.py`.",
-        write=not options.quick and options.seed < SETTLED,
-    )
+        rows = [line for _, line in found["tables"]]
+        text += ["## Natural shifts of real tables", table([*head, "columns", "where"], rows)]
+    return text
 
 
 if __name__ == "__main__":
-    main()
+    main(__file__)

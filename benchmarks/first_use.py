@@ -2,16 +2,12 @@
 
 The longer commands run on the demo's files, and on a table of 2,500 rows of 10 columns.
 
-    python benchmarks/first_use.py             the table of results/first_use.md
-    python benchmarks/first_use.py --quick     imports and the help alone, as the tests run it
-
 Every number is the median over fresh processes, which take turns; one run of each goes before them,
 so that bytecode is written and files are in memory.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import resource
 import subprocess
@@ -22,8 +18,9 @@ from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
-from harness import machine, publish, table
+from harness import Work, main, table
 
+TITLE = "First use"
 REPEATS = 5
 SEED = 0
 LABEL = "chronic_condition"
@@ -137,12 +134,21 @@ def measure(chosen: list[Line], repeats: int) -> dict[str, tuple[float, float]]:
     }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="the lightest, nothing written")
-    quick = parser.parse_args().quick
-    chosen, repeats = lines(quick), 1 if quick else REPEATS
-    found = measure(chosen, repeats)
+def taken(quick: bool, repeats: int) -> dict[str, tuple[float, float]]:
+    """Median seconds of all lines: they take turns."""
+    return measure(lines(quick), repeats)
+
+
+def works(share, quick):
+    """All lines together, since their ratios are what counts."""
+    del share  # times are taken once
+    return [Work("lines", taken, [(quick, 1 if quick else REPEATS)], 600.0, True)]
+
+
+def report(found):
+    """Return the table."""
+    ((quick, repeats), found) = found["lines"][0]
+    chosen = lines(quick)
     baseline = f"`{BASELINE}`" if f"`{BASELINE}`" in found else chosen[0].what
     unit = found[baseline]
     rows = [
@@ -154,21 +160,15 @@ def main() -> None:
         ]
         for line in chosen
     ]
-    publish(
-        "first_use",
-        "First use",
+    return [
         f"Medians over {repeats} fresh processes, which take turns, after one that does not count. "
         f"The last two numbers are ratios to {baseline} in the same run. The two small files have "
         "300 rows of 5 columns, and so has the fit; the demo's have 500 and 1,000 rows of 8 "
         "features; sample.csv and people.csv have 2,500 rows of 8 numbers and 2 categories, and "
-        "people.csv ten months. 16 methods are compared.",
-        f"Machine: {machine(('numpy', 'scipy', 'scikit-learn', 'pandas', 'covshift'))}, "
-        f"seed {SEED}.",
+        f"people.csv ten months. 16 methods are compared. Seed {SEED}.",
         table(["what", "wall s", "CPU s", "wall ratio", "CPU ratio", "aim"], rows),
-        "Command: `python benchmarks/first_use.py`.",
-        write=not quick,
-    )
+    ]
 
 
 if __name__ == "__main__":
-    main()
+    main(__file__)

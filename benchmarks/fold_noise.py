@@ -1,8 +1,5 @@
 """How far does the deal of folds move an answer, in units of its standard error?
 
-    python benchmarks/fold_noise.py                 results/fold_noise.md (half an hour of CPU)
-    python benchmarks/fold_noise.py --quick         one small problem, as the tests run it
-
 Every problem is answered with several deals of folds, and in forms that should not matter: numbers
 of single precision, columns of the other sign and in another order, rows in another order, every
 row as its own cluster. "one deal" is a single deal of five folds, "now" what the library does.
@@ -20,18 +17,14 @@ other problems (zeros and ones by a logistic model; categories); the real tables
 
 from __future__ import annotations
 
-import argparse
 import os
-import sys
 import time
-import warnings
 from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from harness import commit, machine, publish, table
-from joblib import Parallel, delayed
+from harness import Work, main, runs, table
 from sklearn.linear_model import LinearRegression
 
 import covshift.engine.explanation as explanation
@@ -41,6 +34,7 @@ import covshift.evaluations.problem as scored
 import covshift.numerics.crossfit as crossfit
 from covshift import Margins, Predictions, estimate, evaluate
 
+TITLE = "How far the deal of folds moves an answer"
 SIZES = (60, 120, 500)
 SIMULATED = ("product", "rare", "categories", "margins", "evaluate")
 TABLES = {"banknote": (60, 250), "cancer": (60, 250), "diabetes": (60, 250)}
@@ -179,71 +173,60 @@ def coverage(name, one, runs):
     return [name, "one deal" if one else "now", *cells, runs]
 
 
-def copies(name, how, runs):
+def copies(name, how, count):
     """Root mean squared distance to the mean answer of N = 120 rows, once or each of them twice."""
     known = crossfit._copies
     if how == "twice, copies apart":
         crossfit._copies = lambda X, key, y: None
     try:
-        values, errors = [], []
-        for seed in range(runs):
+        values = []
+        for seed in range(count):
             X, y, T = draw(name, 120, 2_000 + seed)
             if how != "once":
                 X, y = np.repeat(X, 2, axis=0), np.repeat(y, 2)
-            value, error = ask(name, X, y, T)
-            values.append(value)
-            errors.append(error)
+            values.append(ask(name, X, y, T)[0])
     finally:
         crossfit._copies = known
-    return [name, how, f"{np.std(values):.4f}", f"{np.mean(values):.4f}", runs]
+    return [name, how, f"{np.std(values):.4f}", f"{np.mean(values):.4f}", count]
 
 
-def quietly(work, *given):
-    warnings.simplefilter("ignore")
-    found = work(*given)
-    print(work.__name__, *given, found, file=sys.stderr, flush=True)
-    return found
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="one small problem, nothing written")
-    parser.add_argument("--jobs", type=int, default=2)
-    options = parser.parse_args()
+def works(share, quick):
+    """Problems by one deal and by ours, and how often intervals cover."""
     jobs = [("product", 2_500), *((name, N) for name in SIMULATED for N in SIZES)]
     if "COVSHIFT_DATA" in os.environ:
         jobs += [(name, N) for name, sizes in TABLES.items() for N in sizes]
-    seeds, runs = SEEDS, RUNS
-    if options.quick:
-        jobs, seeds, runs, options.jobs = [("categories", 60)], 2, {"linear": 2}, 1
-    with Parallel(n_jobs=options.jobs) as pool:
-        both = pool(
-            delayed(quietly)(measure, *job, one, seeds) for job in jobs for one in (True, False)
-        )
-        covers = pool(
-            delayed(quietly)(coverage, name, one, count)
-            for name, count in runs.items()
-            for one in (True, False)
-        )
-        twice = pool(
-            delayed(quietly)(copies, name, how, seeds * 15)
-            for name in ("product", "categories")[: len(runs)]
-            for how in COPIES
-        )
+    seeds, counts = SEEDS, {name: runs(count, share) for name, count in RUNS.items()}
+    if quick:
+        jobs, seeds, counts = [("categories", 60)], 2, {"linear": 2}
+    both = [(*job, one, seeds) for job in jobs for one in (True, False)]
+    covers = [(name, one, count) for name, count in counts.items() for one in (True, False)]
+    problems = ("categories",) if quick else ("product", "categories")
+    count = 2 if quick else 15 * seeds
+    twice = [(name, how, count) for name in problems for how in COPIES]
+    return [
+        Work("deals", measure, both, 25.0),
+        Work("covers", coverage, covers, 120.0),
+        Work("copies", copies, twice[:1] if quick else twice, 60.0),
+    ]
+
+
+def report(found):
+    """Return both tables."""
+    by_problem = {}
+    for (name, N, one, _), line in found["deals"]:
+        by_problem.setdefault((name, N), {})[one] = line
     rows = []
-    for k, (name, N) in enumerate(jobs):
-        found = both[2 * k : 2 * k + 2]
-        cells = [f"{part:.3f}" for part, _, _ in found]
-        for _, moved, _ in found:
+    for (name, N), both in by_problem.items():
+        lines = [both[one] for one in (True, False)]
+        cells = [f"{part:.3f}" for part, _, _ in lines]
+        for _, moved, _ in lines:
             worst = max(moved, key=moved.get, default="")
             cells.append(f"{moved[worst]:.3f} ({worst})" if worst else "")
-        rows.append([name, f"{N:,}", *cells, *(f"{took:.1f}" for _, _, took in found)])
+        rows.append([name, f"{N:,}", *cells, *(f"{took:.1f}" for _, _, took in lines)])
     head = ["problem", "N", "deals: one deal", "now", "forms: one deal", "now"]
-    publish(
-        "fold_noise",
-        "How far the deal of folds moves an answer",
-        f"Machine: {machine()}, two runs at a time. Commit {commit()}. {seeds} deals.",
-        __doc__.partition("\n\n")[2].partition("\n\n")[2].strip(),
+    covers = [line for _, line in found["covers"]]
+    return [
+        __doc__.partition("\n\n")[2].strip(),
         "Standard deviation over deals, and the largest change by a form (up to "
         f"{SMALL} rows), in units of the printed standard error; seconds of CPU of one call.",
         table([*head, "seconds: one deal", "now"], rows),
@@ -253,11 +236,12 @@ def main() -> None:
         "## Rows that are there twice",
         "Answers of N = 120 drawn rows, of the same rows twice, and of these where copies are "
         "taken for other rows, so that models predict rows of which they have seen a copy.",
-        table(["problem", "rows", "standard deviation", "mean", "runs"], twice),
-        "Command: `python benchmarks/fold_noise.py`.",
-        write=not options.quick,
-    )
+        table(
+            ["problem", "rows", "standard deviation", "mean", "runs"],
+            [line for _, line in found["copies"]],
+        ),
+    ]
 
 
 if __name__ == "__main__":
-    main()
+    main(__file__)

@@ -1,9 +1,5 @@
 """The fit on landmarks and the CDF weights on one GPU, through PyTorch.
 
-    python benchmarks/gpu.py --output benchmarks/results/gpu.md    on a machine with a CUDA device
-    python benchmarks/gpu.py --quick                               tiny, on any device
-    python benchmarks/gpu.py --sections product fit                some of the tables
-
 Needs torch and array-api-compat. Variants of the heavy product R [Psi, 1, Y] (plain torch as it
 would be written first, and the library's), their accuracy against float64, whole fits with VSVR, a
 stream of rows that are never in memory together, and CDFWeights. Times are the best of several
@@ -12,33 +8,38 @@ runs, synchronised, after one run to warm up.
 
 from __future__ import annotations
 
-import argparse
-import json
 import platform
 import sys
 import time
 import traceback
-from pathlib import Path
 
 import numpy as np
-from harness import table
+from harness import Work, main, table
 
 try:
     import torch
 except ImportError:  # the plain test environment
     torch = None
 
+TITLE = "On one GPU"
 SEED = 0
-SECTIONS = ("product", "stages", "accuracy", "fit", "stream", "weights")
+SIZES = {
+    "N": 10**7, "M": 1000, "n": 10, "D": 1000, "block": 1 << 20, "repeats": 3,
+    "stream": 10**8, "weights": 10**7, "accuracy": 1 << 18, "blocks": (1 << 18, 1 << 20),
+}  # fmt: skip
+TINY = {
+    "N": 300, "M": 20, "n": 2, "D": 10, "block": 128, "repeats": 1,
+    "stream": 600, "weights": 400, "accuracy": 300, "blocks": (128,),
+}  # fmt: skip
 
 
 class Setting:
     """Sizes, device, and rows generated there."""
 
-    def __init__(self, args):
-        self.N, self.M, self.n, self.D = args.rows, args.targets, args.features, args.landmarks
-        self.block, self.repeats = args.block, args.repeats
-        self.device = torch.device(args.device)
+    def __init__(self, sizes, device):
+        self.N, self.M, self.n, self.D = (sizes[name] for name in ("N", "M", "n", "D"))
+        self.block, self.repeats = sizes["block"], sizes["repeats"]
+        self.device = torch.device(device)
         generator = torch.Generator(device=self.device).manual_seed(SEED)
         self.T = self.draw(self.M, generator) + 0.3
         self.Z = self.draw(self.D, generator)
@@ -441,61 +442,52 @@ def describe(s):
     return f"{name}, torch {torch.__version__}, Python {platform.python_version()}"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="tiny sizes, any device")
-    parser.add_argument("--output", type=Path, help="write the tables there")
-    parser.add_argument("--device", default=None)
-    parser.add_argument("--rows", type=int, default=10**7)
-    parser.add_argument("--targets", type=int, default=1000)
-    parser.add_argument("--features", type=int, default=10)
-    parser.add_argument("--landmarks", type=int, default=1000)
-    parser.add_argument("--block", type=int, default=1 << 17)
-    parser.add_argument("--blocks", type=int, nargs="*", default=[1 << 14, 1 << 16, 1 << 18])
-    parser.add_argument("--stream-rows", type=int, default=10**8)
-    parser.add_argument("--weight-rows", type=int, default=10**7)
-    parser.add_argument("--accuracy-rows", type=int, default=1 << 18)
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--sections", nargs="*", choices=SECTIONS, default=list(SECTIONS))
-    args = parser.parse_args()
-    if torch is None:
-        print("# On one GPU\n\n" + table(["torch"], [["absent"]]))
-        return
-    if args.device is None:
-        args.device = "cuda" if torch.cuda.is_available() and not args.quick else "cpu"
-    if args.quick:
-        args.rows, args.targets, args.features, args.landmarks = 300, 20, 2, 10
-        args.block, args.blocks, args.repeats = 128, [128], 1
-        args.stream_rows, args.weight_rows, args.accuracy_rows = 600, 400, 300
-    s = Setting(args)
-    parts = [
-        "# On one GPU",
-        f"Machine: {describe(s)}. N = {s.N:,}, M = {s.M:,}, n = {s.n}, {s.D:,} landmarks, seed "
-        f"{SEED}; best of {s.repeats} runs.",
+TITLES = {
+    "product": "The product R [K(X, Z), 1, Y]",
+    "stages": "Where the time goes",
+    "accuracy": "Accuracy of the product against float64",
+    "fit": "Whole fits: VSVR on tensors",
+    "stream": "Rows that are never in memory together",
+    "weights": "CDFWeights, additive",
+}
+
+
+def section(name, tiny):
+    """Return one table, and the device."""
+    sizes, device = (TINY, "cpu") if tiny else (SIZES, "cuda")
+    s = Setting(sizes, device)
+    make = {
+        "product": lambda: product(s, sizes["blocks"]),
+        "stages": lambda: stages(s),
+        "accuracy": lambda: accuracy(s, sizes["accuracy"]),
+        "fit": lambda: fits(s),
+        "stream": lambda: stream(s, sizes["stream"]),
+        "weights": lambda: weights(s, sizes["weights"]),
+    }[name]
+    return make(), describe(s)
+
+
+def works(share, quick):
+    """All tables, where there is a device: without one the last result stays."""
+    del share  # times are taken once
+    if torch is None or not (quick or torch.cuda.is_available()):
+        return []
+    return [Work("tables", section, [(name, quick) for name in TITLES], 60.0, True)]
+
+
+def report(found):
+    """Return all tables."""
+    if "tables" not in found:
+        return [table(["torch"], [["absent"]])]
+    sizes, device = TINY if found["tables"][0][0][1] else SIZES, found["tables"][0][1][1]
+    sections = [
+        f"{device}. N = {sizes['N']:,}, M = {sizes['M']:,}, n = {sizes['n']}, {sizes['D']:,} "
+        f"landmarks, seed {SEED}; best of {sizes['repeats']} runs."
     ]
-    titles = {
-        "product": ("The product R [K(X, Z), 1, Y]", lambda: product(s, args.blocks)),
-        "stages": ("Where the time goes", lambda: stages(s)),
-        "accuracy": (
-            f"Accuracy of the product against float64, {args.accuracy_rows:,} rows",
-            lambda: accuracy(s, args.accuracy_rows),
-        ),
-        "fit": ("Whole fits: VSVR on tensors", lambda: fits(s)),
-        "stream": ("Rows that are never in memory together", lambda: stream(s, args.stream_rows)),
-        "weights": ("CDFWeights, additive", lambda: weights(s, args.weight_rows)),
-    }
-    command = "python benchmarks/gpu.py " + " ".join(sys.argv[1:])
-    for section in args.sections:
-        title, make = titles[section]
-        start = time.perf_counter()
-        parts += [f"## {title}", make()]
-        print(f"{section}: {time.perf_counter() - start:.0f} s", file=sys.stderr)
-        if args.output:  # what is measured so far is kept, should a later section fail
-            text = "\n\n".join([*parts, f"Command: `{command.strip()}`."]) + "\n"
-            args.output.write_text(text, encoding="utf-8")
-    print("\n\n".join([*parts, f"Command: `{command.strip()}`."]))
-    print(json.dumps({"device": describe(s), "sections": args.sections}), file=sys.stderr)
+    for (name, _), (text, _) in found["tables"]:
+        sections += [f"## {TITLES[name]}", text]
+    return sections
 
 
 if __name__ == "__main__":
-    main()
+    main(__file__)

@@ -1,47 +1,126 @@
 """What outcomes of some target rows are worth: error, coverage and width on real tables.
 
-    python benchmarks/labels.py --jobs 16      results/labels.md, in .venv-tables (two hours of CPU)
-    python benchmarks/labels.py --quick        a made-up table, as the tests run it
-
-The problems are those of labels_problems.py, of the half of the tables on which nothing was chosen;
-how the two numbers are combined was settled on the other half (`--half settle`). L of the target's
-rows have an outcome, at random. `estimate`: the mean of the outcome. `evaluate`: metrics of boosted
-trees. Every run is kept as a line of JSON under out/, and not repeated.
+The table is the population. "induced": every row has a chance p to be the target's
+(`tables_data.target_chance`: a logistic of a random direction, or the rank in a random column), so
+that covariate shift holds. "natural": a column's values tell the two apart, and p(y | x) may
+differ. "changed": induced, and the target's outcomes are others on purpose: numbers grow by half a
+standard deviation, a third of the zeros become ones. The truth is the number over all rows,
+weighted by p, with these outcomes. Half of the drawn rows train a model (boosted trees), the other
+half are the sample that `estimate` and `evaluate` see. How the two numbers are combined was settled
+on the other half of the tables.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
-import tempfile
-import time
 import warnings
-from pathlib import Path
+import zlib
+from dataclasses import dataclass
 
 import numpy as np
-from estimates_coverage import Kept
-from harness import commit, machine, publish, table
-from joblib import Parallel, delayed
+from harness import Work, main, runs, table
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.metrics import f1_score, mean_absolute_error, r2_score
 
 from covshift import Predictions, estimate, evaluate
 from covshift.datasets import make_survey
 from covshift.exceptions import NoOverlapError
 
-OUT = Path(__file__).parents[1] / "out"
+TITLE = "What outcomes of some target rows are worth"
 COUNTS, RUNS, SHIFTS = (25, 50, 100, 200), 8, ("induced", "natural", "changed")
 METRICS = {"classification": ("accuracy", "brier", "roc_auc", "f1"), "regression": ("mse", "mae")}
 LINES = ("none", "dr", "labels", "both")
+SIZES, SPARE = (1000, 500), 1.5
+"""Rows of the sample and of the target: the most that a table has to spare."""
+TASKS = {"estimate": "The mean of the outcome", "evaluate": "Metrics of a model"}
+
+
+@dataclass(frozen=True)
+class Problem:
+    """``said`` is what the model says of the rows; ``truth`` has the mean and the metrics."""
+
+    kind: str
+    X: np.ndarray
+    y: np.ndarray
+    said: np.ndarray
+    T: np.ndarray
+    y_target: np.ndarray
+    said_target: np.ndarray
+    truth: dict[str, float]
+
+
+def draw(name, shift, run):
+    """Return a problem, or None where the table is too small or has no such shift."""
+    from tables_data import as_numbers, columns, load, target_chance
+
+    table = load(name)
+    rng = np.random.default_rng([zlib.crc32(f"labels/{name}/{shift}".encode()), run])
+    X, y = columns(name), table.y.astype(float)
+    if shift == "natural":
+        if table.in_target is None:
+            return None
+        chance = table.in_target.astype(float)
+        X = as_numbers(table.X.drop(columns=table.column))
+    else:
+        chance = target_chance(table.X, ("direction", "rank")[run % 2], rng)
+    in_target = rng.uniform(size=len(y)) < chance
+    sample, target = (rng.permutation(np.flatnonzero(part)) for part in (~in_target, in_target))
+    fits = [n for n in SIZES if len(sample) >= 2 * n and len(target) >= SPARE * n]
+    if not fits:
+        return None
+    n = fits[0]
+    there = changed(table.kind, y, rng) if shift == "changed" else y
+    trained, sample, target = sample[:n], sample[n : 2 * n], target[:n]
+    if table.kind == "classification" and min(y[trained].sum(), n - y[trained].sum()) < 5:
+        return None
+    said = fitted(table.kind, X[trained], y[trained], X)
+    others = np.setdiff1d(np.flatnonzero(chance > 0), trained)
+    p = chance[others]
+    truth = performance_of(table.kind, there[others], said[others], p)
+    return Problem(
+        table.kind,
+        X[sample],
+        y[sample],
+        said[sample],
+        X[target],
+        there[target],
+        said[target],
+        {"mean": float(p @ there[others] / p.sum()), **truth},
+    )
+
+
+def performance_of(kind, y, said, weight):
+    """The metrics of what a model said, over weighted rows."""
+    from evaluations import performance
+
+    found = performance(kind, y, said, weight=weight)
+    if kind == "regression":
+        more = {"mae": mean_absolute_error, "r2": r2_score}
+    else:
+        more, said = {"f1": f1_score}, said >= 0.5
+    return found | {name: float(of(y, said, sample_weight=weight)) for name, of in more.items()}
+
+
+def changed(kind, y, rng):
+    """Outcomes of the target that follow another p(y | x)."""
+    if kind == "regression":
+        return y + 0.5 * y.std()
+    return np.where(rng.uniform(size=len(y)) < 1 / 3, 1.0, y)
+
+
+def fitted(kind, X, y, rows):
+    """Train boosted trees; return what they say of all rows."""
+    options = {"max_leaf_nodes": 8, "max_iter": 60, "random_state": 0}
+    if kind == "regression":
+        return HistGradientBoostingRegressor(**options).fit(X, y).predict(rows)
+    return HistGradientBoostingClassifier(**options).fit(X, y).predict_proba(rows)[:, 1]
 
 
 def one_run(name, shift, run, task):
-    """Return a line for every number of labels."""
-    from labels_problems import draw  # needs the packages that ship the tables
-
+    """Return the answers for every number of labels; None where there is no such problem."""
+    if name == "made up":
+        return measured(made_up(), task, np.random.default_rng(0))
     problem = draw(name, shift, run)
-    line = {"key": f"{name}/{shift}/{run}/{task}"}
-    if problem is None:
-        return {**line, "absent": True}
-    return line | measured(problem, task, np.random.default_rng([7, run]))
+    return problem and measured(problem, task, np.random.default_rng([7, run]))
 
 
 def measured(problem, task, rng):
@@ -78,31 +157,40 @@ def asked(problem, task, y_target):
     return {f"{name}/{r.method}": [r.value, *r.interval] for name, r in rows if r.method in LINES}
 
 
-def measure(kept, half, runs, n_jobs, seconds):
-    """Run what is not kept yet, for at most so many seconds."""
-    from evaluations_problems import names
+def made_up():
+    """Return a made-up problem, which needs no tables."""
+    survey = make_survey(160, 120, random_state=0)
+    truth = {"mean": float(survey.y_target.mean()), "accuracy": 0.6, "brier": 0.3, "f1": 0.5}
+    said, there = (0.2 + 0.6 * (part[:, 0] > 0) for part in (survey.X, survey.X_target))
+    return Problem(
+        "classification",
+        *(survey.X, survey.y, said),
+        *(survey.X_target, survey.y_target, there),
+        {**truth, "roc_auc": 0.6},
+    )
 
-    start, done = time.monotonic(), {line["key"] for line in kept.lines()}
+
+def works(share, quick):
+    """Every table, shift, run and task."""
+    if quick:
+        return [Work("tables", one_run, [("made up", "induced", 0, task) for task in TASKS])]
+    from tables_data import available, columns
+
+    names = [name for name in available("report") if columns(name).shape[1] <= 40]
     jobs = [
         (name, shift, run, task)
-        for run in range(runs)
-        for task in ("estimate", "evaluate")
-        for name in names(half)
+        for run in range(runs(RUNS, share))
+        for task in TASKS
+        for name in names
         for shift in SHIFTS
     ]
-    left = [job for job in jobs if "/".join(map(str, job)) not in done]
-    with Parallel(n_jobs=n_jobs, return_as="generator_unordered", pre_dispatch=n_jobs) as pool:
-        for line in pool(delayed(one_run)(*job) for job in left):
-            kept.add(line)
-            if time.monotonic() - start > seconds:
-                break
+    return [Work("tables", one_run, jobs, 5.0)]
 
 
-def gathered(lines):
+def cells_of(lines):
     """Return {(task, shift, metric, count): {table: rows}}, a row being truth and the methods."""
     cells = {}
-    for line in lines:
-        name, shift, _, task = line["key"].split("/")
+    for (name, shift, _, task), line in lines:
         for count, numbers in line.get("found", {}).items():
             for metric in {key.partition("/")[0] for key in numbers}:
                 row = [numbers[f"{metric}/{method}"] for method in LINES]
@@ -134,11 +222,8 @@ def summary(tables):
 
 def sections(lines):
     """Return the tables, by task."""
-    found, cells = [], gathered(lines)
-    for task, title in (
-        ("estimate", "The mean of the outcome"),
-        ("evaluate", "Metrics of a model"),
-    ):
+    found, cells = [], cells_of(lines)
+    for task, title in TASKS.items():
         rows = []
         for (which, shift, metric, count), tables in sorted(
             cells.items(), key=lambda item: (SHIFTS.index(item[0][1]), *item[0][2:])
@@ -170,54 +255,13 @@ WORDS = (
 )
 
 
-def quick_lines():
-    """Two made-up problems."""
-    from types import SimpleNamespace
-
-    survey = make_survey(160, 120, random_state=0)
-    truth = {"mean": float(survey.y_target.mean()), "accuracy": 0.6, "brier": 0.3, "f1": 0.5}
-    said, there = (0.2 + 0.6 * (part[:, 0] > 0) for part in (survey.X, survey.X_target))
-    problem = SimpleNamespace(
-        kind="classification", X=survey.X, y=survey.y, said=said, T=survey.X_target,
-        y_target=survey.y_target, said_target=there, truth={**truth, "roc_auc": 0.6},
-    )  # fmt: skip
-    for task in ("estimate", "evaluate"):
-        found = measured(problem, task, np.random.default_rng(0))
-        yield {"key": f"made up/induced/0/{task}", **found}
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--half", choices=("report", "settle"), default="report")
-    parser.add_argument("--runs", type=int, default=RUNS)
-    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--seconds", type=float, default=np.inf)
-    parser.add_argument("--quick", action="store_true", help="small samples, nothing kept")
-    options = parser.parse_args()
-    if options.quick:
-        with tempfile.TemporaryDirectory() as folder:
-            kept = Kept(Path(folder) / "runs.jsonl")
-            for line in quick_lines():
-                kept.add(line)
-            publish("labels", "Labels", *sections(kept.lines()), write=False)
-        return
-    kept = Kept(OUT / f"labels_{options.half}.jsonl")
-    measure(kept, options.half, options.runs, options.jobs, options.seconds)
-    lines = kept.lines()
-    refused = sum("refused" in line for line in lines)
-    publish(
-        "labels" if options.half == "report" else "labels_settle",
-        "What outcomes of some target rows are worth",
-        f"Machine: {machine()}. Commit {commit()}. Seeds from the names; tables of the half called "
-        f"{options.half}.",
-        WORDS,
-        f"{refused} of {sum('absent' not in line for line in lines)} runs were refused for lack of "
-        "overlap.",
-        *sections(lines),
-        "Command: `python benchmarks/labels.py`.",
-        write=options.half == "report",
-    )
+def report(found):
+    """Return the tables."""
+    lines = [(job, line) for job, line in found["tables"] if line is not None]
+    refused = sum("refused" in line for _, line in lines)
+    said = f"{refused} of {len(lines)} runs were refused for lack of overlap."
+    return [WORDS, said, *sections(lines)]
 
 
 if __name__ == "__main__":
-    main()
+    main(__file__)

@@ -1,20 +1,15 @@
 """Kernel machines against scikit-learn: exact fits, tuned fits, a million rows, prediction.
 
-    python benchmarks/machines.py             the table of results/machines.md
-    python benchmarks/machines.py --quick     small sizes, as the tests run it
-
 Peers in the same run: `KernelRidge` for exact fits; `Nystroem` + `Ridge` with as many landmarks for
 a million rows and for prediction. Same kernel, same width, penalty of the same size.
 """
 
 from __future__ import annotations
 
-import argparse
 import tracemalloc
-import warnings
 
 import numpy as np
-from harness import best_time, machine, publish, table
+from harness import Work, best_time, main, table
 from sklearn.kernel_approximation import Nystroem
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
@@ -22,8 +17,8 @@ from sklearn.pipeline import make_pipeline
 
 from covshift import VSVR, Kernel
 from covshift.corrections import Additive, Multiplicative
-from covshift.exceptions import CoverageWarning
 
+TITLE = "Kernel machines"
 FEATURES, WIDTH, SEED = 10, 5**0.5, 0
 GAMMA = 1 / (2 * WIDTH**2)  # scikit-learn's
 PLAIN = {"kernel": Kernel("rbf", width=WIDTH, coordinates="none")}  # no search: the algebra alone
@@ -139,32 +134,33 @@ def streamed(N, M, D, repeats):
     return table(header, rows)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="small sizes, nothing written")
-    quick = parser.parse_args().quick
-    warnings.simplefilter("ignore", CoverageWarning)  # what the multiplicative V deserves here
+def works(share, quick):
+    """Exact fits, and a million rows."""
+    del share  # times are taken once
     N, M, rows, D, repeats = (100, 50, 2000, 20, 1) if quick else (2000, 1000, 10**6, 300, 3)
-    large = streamed(rows, M, D, max(1, repeats - 1))
-    publish(
-        "machines",
-        "Kernel machines",
+    return [
+        Work("exact", exact, [(N, M, repeats)], 90.0, True),
+        Work("large", streamed, [(rows, M, D, max(1, repeats - 1))], 300.0, True),
+    ]
+
+
+def report(found):
+    """Return both tables."""
+    ((N, M, repeats), small), ((rows, _, D, few), large) = found["exact"][0], found["large"][0]
+    return [
         f"n = {FEATURES}, M = {M}, Gaussian kernel of width {WIDTH:.3g}, seed {SEED}; best of "
-        f"{repeats + 1} runs in turn ({max(1, repeats - 1)} for the large ones).",
-        f"Machine: {machine()}.",
+        f"{repeats + 1} runs in turn ({few} for the large ones).",
         f"## Exact fit, N = {N}",
         "KernelRidge solves one N x N system without intercept. At one penalty V enters by "
         'products; "cv" factorises it in 5 folds, compares 20 to 27 penalties and fits again.',
-        exact(N, M, repeats),
+        small,
         f"## One pass, N = {rows:,}, {D} landmarks",
         "Memory is the peak of what a fit allocates beyond its input. Where features are "
         "correlated, one target in four dominates a training point and the multiplicative product "
         "is dense; where they are not, one in a thousand does and it is sparse.",
         large,
-        "Command: `python benchmarks/machines.py`.",
-        write=not quick,
-    )
+    ]
 
 
 if __name__ == "__main__":
-    main()
+    main(__file__)

@@ -1,8 +1,5 @@
 """Products with the factor R, against plain NumPy and against one sort.
 
-    python benchmarks/operators.py            the table of results/operators.md (about 3 minutes)
-    python benchmarks/operators.py --quick    one small size, as the tests run it
-
 (a) plain: compare all points with all targets feature by feature, in blocks of 4096 training
     points, and multiply the 0/1 block with BLAS; everything at once would need N x M floats.
 (b) sort: one ``numpy.argsort(X, axis=0)`` of the N x n matrix, that is one sort a feature; beside
@@ -11,13 +8,12 @@
 
 from __future__ import annotations
 
-import argparse
-
 import numpy as np
-from harness import best_time, machine, publish, table
+from harness import Work, best_time, main, table
 
 from covshift.corrections import Additive, Multiplicative
 
+TITLE = "Products with the factor R"
 M, FEATURES, COLUMNS, SEED = 1000, 10, 32, 0
 
 
@@ -106,25 +102,25 @@ HEADER = [
 ]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="one small size, nothing written")
-    quick = parser.parse_args().quick
-    sizes, repeats = ([2000], 1) if quick else ([10**4, 10**5, 10**6], 3)
-    rows = [row for N in sizes for row in measure(N, repeats)]
-    publish(
-        "operators",
-        "Products with the factor R",
-        f"M = {M}, n = {FEATURES}, D = {COLUMNS} columns, float64, best of {repeats}, seed {SEED}. "
+def works(share, quick):
+    """One size after another."""
+    del share  # times are taken once
+    if quick:
+        return [Work("products", measure, [(2000, 1)])]
+    return [Work("products", measure, [(N, 3) for N in (10**4, 10**5, 10**6)], 40.0, True)]
+
+
+def report(found):
+    """Return the table."""
+    return [
+        f"M = {M}, n = {FEATURES}, D = {COLUMNS} columns, float64, best of 3, seed {SEED}. "
         "Features are Gaussian with the stated pairwise correlation. The mean diagonal of the "
         "multiplicative V is the share of ones in B: where few targets dominate a point, B is "
         "kept by its ones; otherwise in bits, unpacked in blocks and multiplied with BLAS.",
-        f"Machine: {machine()}.",
-        table(HEADER, rows),
-        "Command: `python benchmarks/operators.py`. (a) and (b) are described in its docstring.",
-        write=not quick,
-    )
+        table(HEADER, [row for _, rows in found["products"] for row in rows]),
+        "(a) and (b) are described in the script's docstring.",
+    ]
 
 
 if __name__ == "__main__":
-    main()
+    main(__file__)

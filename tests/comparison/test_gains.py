@@ -149,7 +149,7 @@ def recommended(curve: float, runs: int, methods: list[Method]) -> tuple[int, in
 @pytest.mark.thorough
 @pytest.mark.filterwarnings("ignore")
 def test_a_correction_that_halves_the_risk_is_found():
-    """As benchmarks/recommendation.py, where the whole table is; here the least of it."""
+    """As benchmarks/auto.py, where the whole table is; here the least of it."""
     now, before = recommended(1.0, 10, METHODS)
     assert now >= 7
     assert now > before

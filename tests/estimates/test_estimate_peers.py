@@ -1,7 +1,7 @@
 """Estimates against recorded values: svy (known weights) and delicatessen (estimated weights).
 
 tests/recorded/estimates_peers.json holds what the two libraries found; the formulas are in
-benchmarks/estimates_formulas.py. On purpose, and shown below:
+tests/recorded/estimates_formulas.py. On purpose, and shown below:
 
 - a row of weight zero is not there; svy counts it in n_h, though not in the degrees of freedom;
 - the interval of a difference takes the degrees of freedom of the smaller group, svy's those of

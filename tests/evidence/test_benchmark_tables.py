@@ -1,10 +1,9 @@
-"""What benchmarks/tables.py relies on: its splits, its halves, its peers, its memory."""
+"""What benchmarks/tables.py relies on: its splits, its halves, its peers."""
 
 from __future__ import annotations
 
 import dataclasses
 import importlib
-import json
 import sys
 from pathlib import Path
 
@@ -31,7 +30,7 @@ def test_the_quick_gradient_is_scikit_learns(module):
     y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=40)
     kernel = ConstantKernel() * RBF(np.ones(3)) + WhiteKernel()
     theta = np.array([0.3, -0.2, 0.5, 1.0, -1.0])
-    made = module("tables_gaussian").RelevanceGP
+    made = module("tables").RelevanceGP
     for normalize_y in (False, True):
         settings = {"kernel": kernel, "optimizer": None, "normalize_y": normalize_y}
         slow = GaussianProcessRegressor(**settings).fit(X, y)
@@ -44,17 +43,17 @@ def test_the_quick_gradient_is_scikit_learns(module):
 
 @pytest.mark.parametrize("shift", ["direction", "rank", "none"])
 def test_no_row_is_in_training_and_target(module, shift):
-    table = module("tables_problems").generate("categories")
+    table = module("tables_data").generate("categories")
     numbered = dataclasses.replace(table, y=np.arange(len(table.y), dtype=float))
-    drawn = module("tables_shifts").split(numbered, shift, 400, 0)
+    drawn = module("tables_data").split(numbered, shift, 400, 0)
     assert not set(drawn.y) & set(drawn.y_T)
     assert len(drawn.X) == len(drawn.y) == 400
     assert len(drawn.T) == len(drawn.y_T) == len(drawn.truth_T) == 2000
 
 
 def test_selection_shifts_the_target_and_a_coin_does_not(module):
-    table = module("tables_problems").generate("line")
-    split = module("tables_shifts").split
+    table = module("tables_data").generate("line")
+    split = module("tables_data").split
 
     def moved(shift):
         drawn = split(table, shift, 1500, 0)
@@ -67,7 +66,7 @@ def test_selection_shifts_the_target_and_a_coin_does_not(module):
 
 def test_a_natural_shift_goes_by_its_column_and_leaves_it_out(module):
     table = module("tables_data").load("diabetes")
-    drawn = module("tables_shifts").split(table, "natural", 100, 0)
+    drawn = module("tables_data").split(table, "natural", 100, 0)
     assert table.column == "sex"
     assert "sex" not in drawn.X
     assert "sex" not in drawn.T
@@ -77,26 +76,19 @@ def test_a_natural_shift_goes_by_its_column_and_leaves_it_out(module):
 
 
 def test_halves_are_of_one_size_and_share_nothing(module):
-    data, problems = module("tables_data"), module("tables_problems")
-    for home in (data, problems):
-        for group in (home.REGRESSION, home.CLASSIFICATION):
-            settled = sum(home.half(name) == "settle" for name in group)
-            assert settled == len(group) - settled
+    data = module("tables_data")
+    groups = data.REGRESSION, data.CLASSIFICATION, data.GENERATED_NUMBERS, data.GENERATED_CLASSES
+    for group in groups:
+        settled = sum(data.half(name) == "settle" for name in group)
+        assert settled == len(group) - settled
 
 
-def test_a_run_goes_on_where_it_stopped(module, tmp_path):
-    tables, kept = module("tables"), tmp_path / "runs.jsonl"
-    cells = [("diabetes", "none", 100, 0), ("diabetes", "natural", 100, 0)]
-    tables.run(cells[:1], ["linear"], kept)
-    first = kept.read_text(encoding="utf-8")
-    tables.run(cells, ["linear", "VSVC today"], kept)
-    lines = kept.read_text(encoding="utf-8")
-    assert lines.startswith(first)
-    rows = [json.loads(line) for line in lines.splitlines()]
-    fitted = [(row["shift"], row["contender"]) for row in rows]
-    assert len(fitted) == len(set(fitted)) == 4
-    assert not [row["failed"] for row in rows if "failed" in row]
-    assert all(0 < row["error"] < 2 for row in rows)
+def test_tables_of_packages_that_are_not_here_are_named(module, monkeypatch):
+    data = module("tables_data")
+    monkeypatch.setattr(data, "find_spec", lambda name: None if name != "sklearn" else name)
+    here = {*data.available("report"), *data.available("settle")}
+    assert here == {"diabetes", "breast cancer"}
+    assert "abalone" in data.left_out("report") + data.left_out("settle")
 
 
 def test_a_contender_that_fails_is_kept_as_a_result(module, monkeypatch):
@@ -106,6 +98,6 @@ def test_a_contender_that_fails_is_kept_as_a_result(module, monkeypatch):
         raise ValueError("no such machine")
 
     monkeypatch.setitem(tables.CONTENDERS, "broken", type(tables.CONTENDERS["linear"])(broken))
-    (row,) = tables.fit_cell(("diabetes", "none", 100, 0), ["broken"], np.inf)
+    (row,) = tables.fit_cell("diabetes", "none", 100, 0, "broken")
     assert row["failed"] == "ValueError: no such machine"
     assert "error" not in row

@@ -261,7 +261,7 @@ def _moments(both: Real, N: float, M: float) -> tuple[float, float]:
 #
 # The p-value is the smaller of p / (1/3) by distribution functions and p / 0.8 by location. Shares
 # of one in total would be Bonferroni's. The two tests mostly alarm together, so that these have the
-# level of one: `benchmarks/diagnose_level.py` has the simulation.
+# level of one: `benchmarks/diagnose.py` has the simulation.
 #
 # Sources: van der Waerden (1952), *Order tests for the two-sample problem and their power*; Hájek,
 # Šidák and Sen (1999), *Theory of rank tests*, for ties.

@@ -120,7 +120,7 @@ def interval_of(
 # Sources: the folded normal distribution (Leone, Nelson and Nottingham 1961); on the bias Bröcker
 # (2012), *Estimating reliability and resolution of probability forecasts through decomposition of
 # the empirical score*, and Kumar, Liang and Ma (2019), *Verified uncertainty calibration*. The
-# interval is **ours**: `benchmarks/calibration.py` measures its coverage.
+# interval is **ours**: `benchmarks/answers_intervals.py` measures its coverage.
 
 
 _SMALLER = 1.0  # sigma, by which a gap may be smaller than it seems

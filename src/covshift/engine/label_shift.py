@@ -38,7 +38,7 @@ Sources: Lipton, Wang and Smola (2018), *Detecting and correcting for label shif
 predictors*; Saerens, Latinne and Decaestecker (2002), *Adjusting the outputs of a classifier to new
 a priori probabilities*; Alexandari, Kundaje and Shrikumar (2020), *Maximum likelihood with
 bias-corrected calibration is hard-to-beat at label shift adaptation*; Hansen (1982) for the test of
-more moments than parameters. The combination (13.3) is **ours**: `benchmarks/label_shift.py`
+more moments than parameters. The combination (13.3) is **ours**: `benchmarks/assumptions.py`
 compares it with both. Cost: O((N + F M) K) besides the chances, of F folds' models, and
 O((N + M) J^2) for the test of J functions.
 """

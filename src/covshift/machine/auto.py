@@ -443,7 +443,7 @@ def by_importance(
     the weights; the weighted one, which is that of the target, is noisy, and of a flexible model
     picks worse penalties. So the penalty of least weighted error is taken where its gain over
     ``place``, that of least error, is clear at the level 0.1, as with corrections
-    (benchmarks/results/weighted_penalty.md). O(penalties N k).
+    (benchmarks/results/discrepancy.md). O(penalties N k).
     """
     losses = np.column_stack(
         [

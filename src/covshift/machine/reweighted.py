@@ -59,7 +59,7 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         gets the target as well, and ``target_weight`` with it.
     weighter : str, weighter or None
         "training", the default, is ``CDFWeights(purpose="training")``: flat weights, as a learner
-        needs them (benchmarks/results/reweighted.md). Else a name or an object of
+        needs them (benchmarks/results/discrepancy.md). Else a name or an object of
         `covshift.weights`. None passes on the target without weights: the
         way to put a V-machine at the end of a pipeline.
     preprocess : transformer, optional

@@ -18,7 +18,7 @@ from .views import Views
 
 _THRESHOLDS = 1 << 13  # of all views together: with 300 landmarks 40 MB of sums, for every fold
 _FEWEST = 256  # of every view, however many there are
-_BLENDED_ROWS = 75.0  # that V speaks for in a blend; benchmarks/blend.py compares others
+_BLENDED_ROWS = 75.0  # that V speaks for in a blend; benchmarks/corrections.py
 
 
 @dataclass(frozen=True)

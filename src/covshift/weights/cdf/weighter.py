@@ -50,8 +50,8 @@ from .views import (
 # A weak penalty fits the very rows: in w(x) = [(c + N b(x) - K(x, X) w) / reg]_+ each of them has
 # its own term K(x_i, x_i) w_i on the right, which others lack. Were row i new, it would weigh about
 # w_i / (reg H_ii), H = (K + reg I)^-1 on the positive weights and reg H_ii < 1: on average two to
-# seven times as much with a hundred rows (benchmarks/results/new_rows.md). At the penalty 1 that is
-# about a tenth more.
+# seven times as much with a hundred rows (benchmarks/results/discrepancy.md). At the penalty 1 that
+# is about a tenth more.
 
 
 @dataclass(frozen=True)
@@ -273,7 +273,7 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
         w(x) = [(c + N b(x) - K(x, X) w) / reg]_+ ;
 
     on training rows this is ``weights_``. A penalty below 1 that "discrepancy" finds fits the very
-    rows, and others would weigh up to seven times as much (benchmarks/results/new_rows.md): rows
+    rows, and others would weigh up to seven times as much (benchmarks/results/discrepancy.md): rows
     that the fit has not seen have the weights of the penalty 1. Probability weights of either
     sample enter the noise by its effective size. ``sample_weight``, margins and ``limits`` are
     taken in memory, not on a device or a cluster.
