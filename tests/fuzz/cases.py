@@ -22,7 +22,7 @@ from covshift.exceptions import InputError
 
 HUNDRED_THOUSAND = 100_000
 CASES = int(os.environ.get("COVSHIFT_FUZZ", "0"))
-PART = 250  # cases that one test tries, so that many cores share a property
+PART = 100  # cases that one test tries, so that many cores share a property
 SECONDS = 60  # after so many a case counts as one that hangs
 
 tried: Counter[str] = Counter()

@@ -120,7 +120,7 @@ SCORES = st.sampled_from(["share", "share", "normal"]) | KINDS
 TASKS = st.sampled_from(["classes", "numbers"])
 
 
-@fuzz(CASES, WEIGHTERS, SCORES, TASKS, options(), of_100_000=7_000, few=4)
+@fuzz(CASES, WEIGHTERS, SCORES, TASKS, options(), of_100_000=9_200, few=4)
 def test_an_evaluation(case, weighter, scores, task, option):
     assume(option[0] not in ("what", "shift"))
     given = {"weighter": weighter, "outcome_model": Model(), **arguments(case, option)}
@@ -133,7 +133,7 @@ def test_an_evaluation(case, weighter, scores, task, option):
     check_numbers(found)
 
 
-@fuzz(hostile(rows=(2, 30)), WEIGHTERS, st.booleans(), of_100_000=7_000, few=4)
+@fuzz(hostile(rows=(2, 30)), WEIGHTERS, st.booleans(), of_100_000=9_700, few=4)
 def test_conformal_predictions(case, weighter, of_classes):
     if of_classes:
         model = ConformalClassifier(Classifier(), weighter=weighter)
@@ -155,7 +155,7 @@ def test_conformal_predictions(case, weighter, of_classes):
     assert len(found) == case.rows[1]
 
 
-@fuzz(CASES, st.integers(1, 3), st.booleans(), of_100_000=7_000, few=4)
+@fuzz(CASES, st.integers(1, 3), st.booleans(), of_100_000=5_000, few=4)
 def test_margins_and_an_estimate_by_them(tmp_path_factory, case, least, by_name):
     X, T = case.named if by_name else case.samples
     margins = unless_refused(Margins.from_rows, T, min_count=least)

@@ -124,7 +124,7 @@ TYPES = {
 }
 
 
-@fuzz(SEEDS, SIZES, st.sampled_from(list(TYPES)), of_100_000=2_000, few=2)
+@fuzz(SEEDS, SIZES, st.sampled_from(list(TYPES)), of_100_000=1_000, few=2)
 def test_another_type_or_library(seed, size, kind):
     def change(train, y, target):
         return TYPES[kind](train), y, TYPES[kind](target)
@@ -151,7 +151,7 @@ def test_weights_in_place_of_copies(seed, size, times):
     return True
 
 
-@fuzz(SEEDS, SIZES, st.sampled_from([",", ";", "\t"]), of_100_000=1_500, few=1)
+@fuzz(SEEDS, SIZES, st.sampled_from([",", ";", "\t"]), of_100_000=800, few=1)
 def test_a_file_and_its_frame(tmp_path_factory, seed, size, separator):
     """The cells of a file, read as the commands read it, give the numbers of the frame."""
     train, target, y = people(seed, size)
@@ -171,7 +171,7 @@ def test_a_file_and_its_frame(tmp_path_factory, seed, size, separator):
     return True
 
 
-@fuzz(SEEDS, SIZES, st.booleans(), of_100_000=1_500, few=1)
+@fuzz(SEEDS, SIZES, st.booleans(), of_100_000=800, few=1)
 def test_margins_and_those_of_a_file(tmp_path_factory, seed, size, as_json):
     train, target, y = people(seed, size)
     margins = unless_refused(Margins.from_rows, target[["region", "children"]], min_count=3)
@@ -191,7 +191,7 @@ def test_margins_and_those_of_a_file(tmp_path_factory, seed, size, as_json):
 
 
 @pytest.mark.thorough
-@fuzz(SEEDS, SIZES, of_100_000=1_000, few=1)
+@fuzz(SEEDS, SIZES, of_100_000=500, few=1)
 def test_the_sign_of_an_error(seed, size):
     """Metrics of numbers know no sign: of y and predictions, both turned."""
     train, target, y = people(seed, size)
