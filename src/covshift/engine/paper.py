@@ -6,6 +6,7 @@ stands there only if the step was taken, and a work is cited only by such a sent
 
 from __future__ import annotations
 
+import math
 import platform
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -944,10 +945,14 @@ def _method_checks(answer: Any) -> Iterator[tuple[str, str, str]]:
         for other in answer.table
         if other.method != answer.method and answer.name_of(other) == answer.name_of(row)
     ]
-    others = [f"{answer._method_words[one.method]} {shown(one.value, row)}" for one in same]
+
+    def written(value: float) -> str:
+        return shown(value, row) if not math.isnan(value) else "not defined"
+
+    others = [f"{answer._method_words[one.method]} {written(one.value)}" for one in same]
     yield (
         "Other methods",
-        f"{shown(row.value, row)} here; {', '.join(others)}" if others else _NOT,
+        f"{written(row.value)} here; {', '.join(others)}" if others else _NOT,
         "table",
     )
 
