@@ -234,9 +234,9 @@ def main() -> None:
         "processor time, not seconds.",
         "## Boosted trees",
         f"Mean squared error against the true function at shifted rows of {COLUMNS} columns, and "
-        "processor seconds of a fit in one thread, means of two seeds beyond 20,000 rows and of ten "
-        "below. The last column is what the standard error of a corrected mean changes by, were trees the "
-        "whole outcome model.",
+        "processor seconds of a fit in one thread, means of two seeds beyond 20,000 rows and of "
+        "ten below. The last column is what the standard error of a corrected mean changes by, "
+        "were trees the whole outcome model.",
         of_trees(MANY, many),
         of_trees(FEW, few),
         "Command: `python benchmarks/cost.py`.",

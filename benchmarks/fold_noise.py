@@ -48,6 +48,7 @@ SMALL = 120  # rows up to which forms are tried
 SEEDS = 4
 MODELS = {"ours": None, "linear": LinearRegression()}
 RUNS = {"ours": 80, "linear": 200}
+COPIES = ("once", "twice", "twice, copies apart")
 ROW_HASH = crossfit.row_hash
 
 
@@ -178,6 +179,25 @@ def coverage(name, one, runs):
     return [name, "one deal" if one else "now", *cells, runs]
 
 
+def copies(name, how, runs):
+    """Root mean squared distance to the mean answer of N = 120 rows, once or each of them twice."""
+    known = crossfit._copies
+    if how == "twice, copies apart":
+        crossfit._copies = lambda X, key, y: None
+    try:
+        values, errors = [], []
+        for seed in range(runs):
+            X, y, T = draw(name, 120, 2_000 + seed)
+            if how != "once":
+                X, y = np.repeat(X, 2, axis=0), np.repeat(y, 2)
+            value, error = ask(name, X, y, T)
+            values.append(value)
+            errors.append(error)
+    finally:
+        crossfit._copies = known
+    return [name, how, f"{np.std(values):.4f}", f"{np.mean(values):.4f}", runs]
+
+
 def quietly(work, *given):
     warnings.simplefilter("ignore")
     found = work(*given)
@@ -205,6 +225,11 @@ def main() -> None:
             for name, count in runs.items()
             for one in (True, False)
         )
+        twice = pool(
+            delayed(quietly)(copies, name, how, seeds * 15)
+            for name in ("product", "categories")[: len(runs)]
+            for how in COPIES
+        )
     rows = []
     for k, (name, N) in enumerate(jobs):
         found = both[2 * k : 2 * k + 2]
@@ -225,6 +250,10 @@ def main() -> None:
         "## How often intervals cover",
         "Of the mean of y = x0 + x1 x2 + e at N = 120, at 95%.",
         table(["outcome model", "", "covers (%)", "length", "RMSE", "bias", "runs"], covers),
+        "## Rows that are there twice",
+        "Answers of N = 120 drawn rows, of the same rows twice, and of these where copies are "
+        "taken for other rows, so that models predict rows of which they have seen a copy.",
+        table(["problem", "rows", "standard deviation", "mean", "runs"], twice),
         "Command: `python benchmarks/fold_noise.py`.",
         write=not options.quick,
     )

@@ -2,6 +2,8 @@
 
 Words must agree exactly, numbers nearly: the last digits may depend on versions of other libraries,
 and so may the mixture of outcome models, whose lines are left out.
+
+    python tests/pages.py docs/estimate.md README.md    # writes what the examples print today
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import io
 import re
+import sys
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -83,3 +86,27 @@ def _numbers(text: str) -> list[float]:
 
 def _without_models(text: str) -> str:
     return re.sub(r"^Outcome model: .*(?:\n  .*)*$", "", text, flags=re.MULTILINE)
+
+
+def renewed(name: str, text: str) -> str:
+    """Return a page whose outputs are what its examples print."""
+    namespace: dict[str, Any] = {"__name__": name}
+
+    def run(found: re.Match[str]) -> str:
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compile(found["code"], name, "exec"), namespace)
+        lines = "\n".join(line.rstrip() for line in printed.getvalue().splitlines())
+        output = f"{found['between']}```text\n{lines}\n```" if found["between"] else ""
+        return f"```python\n{found['code']}```{output}"
+
+    example = r"^```python\n(?P<code>.*?)^```$(?:(?P<between>\s+)^```text\n.*?^```$)?"
+    return re.sub(example, run, text, flags=re.DOTALL | re.MULTILINE)
+
+
+if __name__ == "__main__":
+    for path in map(Path, sys.argv[1:]):
+        before = path.read_text(encoding="utf-8")
+        after = renewed(path.name, before)
+        path.write_text(after, encoding="utf-8")
+        print(path, "as it was" if after == before else "renewed")

@@ -114,8 +114,8 @@ def test_a_group_of_any_type_gives_one_number(by_letters, kind):
     assert [row.value for row in found.estimates] == by_letters
 
 
-@pytest.mark.part(20)
-@pytest.mark.parametrize("by", [None, "urban", pytest.param("region", marks=pytest.mark.thorough)])
+@pytest.mark.thorough
+@pytest.mark.parametrize("by", [None, "urban", "region"])
 def test_evaluate(files, by):
     more = [] if by is None else ["--by", by]
     said = answer("evaluate", *files[:2], "--label", "ill", "--score", "score", "--weight", "pw",

@@ -51,6 +51,7 @@ def test_sets_are_those_of_weighted_quantiles_with_the_weight_of_each_candidate(
                 assert member[k] == (row[k] <= limit)
 
 
+@pytest.mark.thorough
 def test_the_expected_coverage_is_that_of_the_classes_by_their_shares(fitted):
     found = fitted.expected_coverage(0.8)
     shares = fitted._shares

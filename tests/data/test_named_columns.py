@@ -148,6 +148,7 @@ def test_scores_of_several_models_are_columns_by_name():
     assert [row.model for row in named.table.where(method="dr")] == ["a", "b"]
 
 
+@pytest.mark.thorough
 def test_a_model_gets_the_columns_it_was_fitted_to():
     model = LogisticRegression().fit(SURVEY[["age", "pw"]], SURVEY["ill"])
     survey, target = SURVEY[["age", "pw", "ill"]], TARGET[["age", "pw"]]

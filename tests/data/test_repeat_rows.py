@@ -61,6 +61,7 @@ def samples():
     return X, T, y, rng.integers(0, 4, 90), rng.integers(0, 4, 70)
 
 
+@pytest.mark.thorough
 def test_an_estimate_of_repeated_rows_counts_them(samples):
     """No model predicts a row of which it has seen a copy: as if copies were named as clusters."""
     X, T, y, times, seen = samples

@@ -351,3 +351,13 @@ def test_sparse_columns_beside_others_are_read_without_a_word():
         for part in (rows, sparse)
     ]
     assert_allclose(weights[1], weights[0])
+
+
+@pytest.mark.parametrize("kind", ["date32", "date64"])
+def test_a_days_column_of_arrow_with_gaps_is_an_outcome_of_categories(kind):
+    pandas, arrow = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+    days = pandas.Series(pandas.to_datetime(["2020-01-01", "2020-01-02", None] * 20))
+    X = np.random.default_rng(0).normal(size=(60, 1))
+    y = days.astype(pandas.ArrowDtype(getattr(arrow, kind)()))
+    found = estimate(X, y, X, what="proportion")
+    assert {row.what for row in found.table} == {"2020-01-01", "2020-01-02"}

@@ -118,7 +118,7 @@ def test_the_model_alone_has_the_jackknife_error_of_its_folds(ask):
     found = ask(method="model", T=Target(T, finite_population=True))
     ranks = np.unique(Y, return_inverse=True)[1]
     variance, every = 0.0, []
-    for fold in deals(X, ranks.astype(float), 5, 4):
+    for fold in deals(X, ranks.astype(float), 5, 4)[0]:
         models = [LinearRegression().fit(X[fold != k], Y[fold != k]) for k in range(5)]
         means = [model.predict(T).mean() for model in models]
         variance += 4 / 5 * sum((m - np.mean(means)) ** 2 for m in means) / 4

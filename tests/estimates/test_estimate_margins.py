@@ -153,6 +153,11 @@ def test_weights_of_other_software_that_meet_the_margins_count_as_calibrated():
     assert rough.standard_error == pytest.approx(np.sqrt(N / (N - 1) * (psi @ psi)))
 
 
+def test_an_outcome_of_one_class_has_the_share_one():
+    same = pd.Series(["yes"] * N)
+    assert estimate(X, same, MARGINS, what="proportion").value == 1.0
+
+
 @pytest.mark.parametrize("classes", [None, np.array(["a", "b", "c"])], ids=["number", "classes"])
 def test_the_target_mean_of_a_linear_model_follows_from_the_margins(classes):
     T = rng.normal(size=(300, 4))
@@ -160,7 +165,7 @@ def test_the_target_mean_of_a_linear_model_follows_from_the_margins(classes):
     y = Z[:, 0] + rng.normal(size=120)
     if classes is not None:
         y = classes[np.digitize(y, [-0.5, 0.7])]
-    fold = deals(Z, np.zeros(120), 5, 3)
+    fold = deals(Z, np.zeros(120), 5, 3)[0]
     options = {"classes": classes, "weight": None}
     by_mean = predict_linear(Z, T.mean(axis=0)[None, :], y, fold, **options)
     by_rows = predict_linear(Z, T, y, fold, **options)
@@ -181,7 +186,7 @@ def test_doubly_robust_is_the_model_plus_weighted_residuals():
     means = np.array([0.3, 0.5, 0.2, 0.51, 0.49, 0.4, 0.4, 0.2])
     y = Y.to_numpy()
     ranks = np.unique(y, return_inverse=True)[1].astype(float)
-    fold = deals(Z, ranks, 5, ridge_deals(N, 1))
+    fold = deals(Z, ranks, 5, ridge_deals(N, 1))[0]
     h = predict_linear(Z, means[None, :], y, fold, classes=None, weight=None)
     assert row(found, "model").value == pytest.approx(h.target[0, 0])
     left = np.average(y - h.train[:, 0], weights=found.weights)

@@ -83,7 +83,8 @@ class Unstable(AssertionError):
 
 
 def check_same(one: Any, other: Any, *, tolerance: Any) -> None:
-    """Refuse numbers that differ by more than a tolerance, one for all or one for each."""
+    """Refuse numbers that differ by more than a tolerance; what is not defined is so twice."""
     one, other = np.asarray(one, dtype=float), np.asarray(other, dtype=float)
-    if one.shape != other.shape or not (np.abs(one - other) <= tolerance).all():
+    alike = one.shape == other.shape and (np.isnan(one) == np.isnan(other)).all()
+    if not alike or not (np.isnan(one) | (np.abs(one - other) <= tolerance)).all():
         raise Unstable(f"{one} and {other} differ by more than {tolerance}")

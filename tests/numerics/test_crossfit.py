@@ -15,6 +15,7 @@ from covshift.engine.outcome import (
     costly_deals,
     mixture,
     predict,
+    predict_linear,
     ridge_deals,
     ridge_folds,
 )
@@ -298,7 +299,7 @@ def test_people_who_are_alike_are_dealt_one_by_one(kind):
 
 def test_several_deals_are_averaged():
     X, T, y = two_samples(N=20)
-    dealt = deals(X, y, 4, 3)
+    dealt = deals(X, y, 4, 3)[0]
     found = cross_fit(LinearRegression(), Features(X, T), y, dealt)
     train, target = averaged_cross_fit(
         lambda A, b: LinearRegression().fit(A, b).predict, X, y, T, dealt
@@ -310,11 +311,11 @@ def test_several_deals_are_averaged():
 
 def test_deals_differ_and_are_even():
     X, _, y = two_samples(N=43)
-    dealt = deals(X, y, 5, 6)
+    dealt = deals(X, y, 5, 6)[0]
     assert len({tuple(fold) for fold in dealt}) == 6
     for fold in dealt:
         assert set(np.bincount(fold)) == {8, 9}
-    np.testing.assert_array_equal(deals(X, y, 5, 1), [deal(X, y, 5)])
+    np.testing.assert_array_equal(deals(X, y, 5, 1)[0], [deal(X, y, 5)])
 
 
 @pytest.mark.parametrize("levels", [None, 3], ids=["numbers", "categories"])
@@ -323,10 +324,10 @@ def test_deals_follow_the_rows_and_no_form_of_the_columns(levels):
     X, y = rng.normal(size=(60, 3)), rng.normal(size=60)
     if levels:
         X = rng.integers(0, levels, size=(60, 3)).astype(float)
-    dealt, order = deals(X, y, 5, 3), rng.permutation(60)
-    np.testing.assert_array_equal(deals(X[order], y[order], 5, 3), dealt[:, order])
+    dealt, order = deals(X, y, 5, 3)[0], rng.permutation(60)
+    np.testing.assert_array_equal(deals(X[order], y[order], 5, 3)[0], dealt[:, order])
     for A in (-X, X[:, ::-1], 2.54 * X - 7, X.astype(np.float32).astype(float)):
-        np.testing.assert_array_equal(deals(A, y, 5, 3), dealt)
+        np.testing.assert_array_equal(deals(A, y, 5, 3)[0], dealt)
 
 
 def test_clusters_and_copies_stay_together_in_all_deals():
@@ -334,11 +335,32 @@ def test_clusters_and_copies_stay_together_in_all_deals():
     cluster = np.arange(60) // 3
     twice = np.repeat(np.arange(60), 2)
     for dealt, group in (
-        (deals(X, y, 5, 4, cluster=cluster), cluster),
-        (deals(X[twice], y[twice], 5, 4), twice),
+        (deals(X, y, 5, 4, cluster=cluster)[0], cluster),
+        (deals(X[twice], y[twice], 5, 4)[0], twice),
     ):
         for fold in dealt:
             assert len(set(zip(group.tolist(), fold.tolist(), strict=True))) == len(set(group))
+
+
+@pytest.mark.parametrize("kind", ["number", "classes", "margins"])
+def test_outcome_models_see_a_row_once_however_many_copies_there_are(kind):
+    """A penalty by rows left out was too weak where a copy of the row stayed."""
+    X, T, y = two_samples(N=60)
+    y = y if kind != "classes" else np.where(y > np.median(y), "b", "a")
+    classes = np.array(["a", "b"]) if kind == "classes" else None
+
+    def said(rows):
+        fold, copies = deals(X[rows], rows * 1.0, 3, 2)
+        options = {"classes": classes, "weight": None, "copies": copies}
+        if kind == "margins":
+            return predict_linear(X[rows], T.mean(axis=0)[None], y[rows], fold, **options)
+        given = Features(X[rows], T)
+        return predict(None, given, y[rows], fold, final=np.ones(len(rows)), **options)[0]
+
+    rows = np.arange(60)
+    one, three = said(rows), said(np.repeat(rows, 3))
+    np.testing.assert_allclose(three.train, np.repeat(one.train, 3, axis=0), atol=1e-9)
+    np.testing.assert_allclose(three.folds.mean(axis=0), one.folds.mean(axis=0), atol=1e-9)
 
 
 @pytest.mark.parametrize("N", [30, 90])  # folds of fewer, and of more, rows than columns
@@ -346,7 +368,7 @@ def test_ridge_regressions_without_a_fold_are_those_fitted_without_it(N):
     rng = np.random.default_rng(1)
     X, w = rng.normal(size=(N, 8)), rng.uniform(0.5, 2, N)
     y = X[:, 0] + X[:, 1] + 2 * rng.normal(size=N)
-    dealt = deals(X, y, 5, 2)
+    dealt = deals(X, y, 5, 2)[0]
     found = ridge_folds(LeaveOneOutRidge(), X, y, dealt, None, w, cut=False)
     np.testing.assert_allclose(found.train[:, 0], ridge_left_out(X, y, dealt, w), rtol=1e-6)
     by_fold = found.on(X).folds[:, :, 0].reshape(2, 5, N)
@@ -358,7 +380,7 @@ def test_ridge_regressions_of_a_basis_are_nearly_those_of_each_fold():
     """Bends and penalty of all rows, in place of those of the rows outside a fold."""
     X, T, y = two_samples(N=400)
     y = np.abs(X[:, 0]) + y / 2
-    dealt, model = deals(X, y, 5, 3), make_pipeline(BrokenLines(), LeaveOneOutRidge())
+    dealt, model = deals(X, y, 5, 3)[0], make_pipeline(BrokenLines(), LeaveOneOutRidge())
     closed = ridge_folds(model, X, y, dealt, None, None).on(T)
     fitted = cross_fit(model, Features(X, T), y, dealt)
     np.testing.assert_allclose(closed.train, fitted.train, atol=0.1)
@@ -371,7 +393,7 @@ def test_rows_of_weight_zero_are_predicted_and_teach_ridge_regressions_nothing()
     w = np.ones(50)
     w[:10] = 0
     other = np.where(w > 0, y, 99.0)
-    dealt = deals(X, y, 5, 2)
+    dealt = deals(X, y, 5, 2)[0]
     one, two = (ridge_folds(LeaveOneOutRidge(), X, z, dealt, None, w).on(T) for z in (y, other))
     np.testing.assert_allclose(one.train, two.train)
     np.testing.assert_allclose(one.folds, two.folds)
@@ -382,7 +404,7 @@ def test_chances_of_two_classes_by_ridge_regressions_sum_to_one():
     X, T, y = two_samples(N=50)
     labels = np.where(y > 0, "b", "a")
     found = ridge_folds(
-        LeaveOneOutRidge(), X, labels, deals(X, y, 5, 2), np.array(["a", "b"]), None
+        LeaveOneOutRidge(), X, labels, deals(X, y, 5, 2)[0], np.array(["a", "b"]), None
     ).on(T)
     np.testing.assert_allclose(found.train.sum(axis=1), 1)
     np.testing.assert_allclose(found.folds.sum(axis=2), 1)

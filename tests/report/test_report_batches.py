@@ -114,6 +114,7 @@ def test_many_targets_of_many_columns_stay_below_a_megabyte():
     assert len(part["corrected"]) == 33
 
 
+@pytest.mark.thorough
 def test_targets_without_any_number_have_no_picture_of_them(months):
     far = months[2], NoOverlapError("far")
     page = report.build_batches({"May": far, "June": far})

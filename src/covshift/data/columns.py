@@ -21,6 +21,7 @@ from .validation import column_names
 from .values import is_gap
 
 _MOST_KINDS = 20  # of text that is taken for categories
+_ARROW_DATES = ("date32", "date64")  # which NumPy does not take with gaps
 _NAMED = 10  # rows that a message names
 LARGEST = 1e100  # squares of larger numbers overflow
 
@@ -163,7 +164,8 @@ def _plain_column(values: Any) -> list[Any]:
         return list(values.tolist())  # None where it is masked
     if is_array(values):
         values = to_numpy(values)
-    if getattr(getattr(values, "dtype", None), "kind", "") == "M":
+    dtype = getattr(values, "dtype", None)
+    if getattr(dtype, "kind", "") == "M" and not str(dtype).startswith(_ARROW_DATES):
         values = np.asarray(values, dtype="datetime64[us]")  # of finer ones tolist makes numbers
     if hasattr(values, "tolist"):
         values = values.tolist()

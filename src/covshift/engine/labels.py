@@ -235,8 +235,13 @@ class LabelledProblem(Problem):
         """Folds of the labelled rows; rows of the sample teach all models."""
         L = len(self.labelled)
         outcome = np.zeros(L) if self.outcome is None else self.outcome[:L]
-        own = deals(self.sample.X[:L], outcome, self.n_folds, self.n_deals)
+        own, _ = deals(self.sample.X[:L], outcome, self.n_folds, self.n_deals)
         return np.hstack([own, np.full((len(own), len(self.sample.X) - L), -1)])
+
+    @property
+    def copies(self) -> None:
+        """Rows of the sample and labelled ones are no copies of each other."""
+        return None
 
     @cached_property
     def design(self) -> Design:

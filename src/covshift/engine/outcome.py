@@ -55,18 +55,34 @@ def predict(
     classes: NDArray[Any] | None,
     weight: Real | None,
     final: Real,
+    copies: Rows | None = None,
 ) -> tuple[CrossFit, list[str]]:
     """Cross-fit the outcome model; return the predictions and the names of the models in them.
 
     ``fold`` (R, N) are deals, or one (N,): all for ridge regressions, some for costlier models.
     Without a ``model`` those of `_candidates` are mixed; ``final`` weights tell where errors count.
     Beyond 100,000 training rows these are mixed by so many of them, and what is left out of the
-    mixture predicts no others.
+    mixture predicts no others. Rows with the same number in ``copies`` (N,) are one row, of their
+    weights' sum: a penalty chosen with a copy of the row that is left out would be too weak.
     """
     fold = np.atleast_2d(fold)
     if model is not None:
         _check_model(model, classes is not None)
         return _of_the_user(model, features, y, fold, weight, classes), [type(model).__name__]
+    if (one := _distinct(copies, y, fold)) is not None:
+        first, same = one
+        rows = Features(features.train[first], features.target)
+        weight = _summed(weight, same)
+        found, chosen = predict(
+            None,
+            rows,
+            y[first],
+            fold[:, first],
+            classes=classes,
+            weight=weight,
+            final=_summed(final, same),
+        )
+        return CrossFit(found.train[same], found.folds), chosen
     if classes is None:  # sums of squares neither overflow nor vanish
         center, unit = float(y.mean()), float(np.abs(y - y.mean()).max()) or 1.0
         y = (y - center) / unit
@@ -111,6 +127,21 @@ def predict(
     if classes is None:
         found = CrossFit(center + unit * found.train, center + unit * found.folds)
     return found, chosen
+
+
+def _distinct(copies: Rows | None, y: NDArray[Any], fold: Rows) -> tuple[Rows, Rows] | None:
+    """First of each row's copies, and which of these each row is; None where they differ."""
+    if copies is None:
+        return None
+    _, first, same = np.unique(copies, return_index=True, return_inverse=True)
+    alike = (y[first][same] == y).all() and (fold[:, first][:, same] == fold).all()
+    return (first, same.reshape(-1)) if alike else None
+
+
+def _summed(weight: Real | None, same: Rows) -> Real:
+    """Weights of rows that are there as often as their number in ``same``, of mean one."""
+    total = np.bincount(same, weight)
+    return np.asarray(total / total.mean())
 
 
 def _of_the_user(
@@ -260,14 +291,24 @@ def predict_linear(
     *,
     classes: NDArray[Any] | None,
     weight: Real | None,
+    copies: Rows | None = None,
 ) -> CrossFit:
     """Predict y (N,), or the shares of ``classes``, at rows Z (N, p) and at the ``means`` (1, p).
 
     Predictions are not cut off at the range of the outcomes: their mean would not follow then.
+    ``copies`` of a row are one, as in `predict`.
     """
+    if (one := _distinct(copies, y, fold)) is not None:
+        first, same = one
+        weight = _summed(weight, same)
+        found = predict_linear(
+            Z[first], means, y[first], fold[:, first], classes=classes, weight=weight
+        )
+        return CrossFit(found.train[same], found.folds)
     model = LeaveOneOutRidge()
-    if classes is None:
-        return ridge_folds(model, Z, y, fold, None, weight, cut=False).on(means)
+    if classes is None or len(classes) == 1:  # one class is predicted like the number one
+        values = y if classes is None else np.ones(len(y))
+        return ridge_folds(model, Z, values, fold, None, weight, cut=False).on(means)
     parts = [
         ridge_folds(model, Z, (y == c) * 1.0, fold, None, weight, cut=False).on(means)
         for c in classes[1:]

@@ -61,7 +61,8 @@ class Problem:
     outcome: Real | None = None  # (N,): tells rows of equal features apart
     seen: dict[str, list[str]] = field(default_factory=dict)  # models chosen, by what they predict
     made: dict[Any, Signal] = field(default_factory=dict)  # signals, which other weights share
-    dealt: dict[int, Rows] = field(default_factory=dict)  # the folds, which other weights share
+    # Folds and copies of rows, by the number of folds, which other weights share.
+    dealt: dict[int, tuple[Rows, Rows | None]] = field(default_factory=dict)
     bound: Bound | None = None  # of all signals, instead of what they are
     # What is fixed while a number moves, by its label and group; None: nothing is to be explained.
     fixed: dict[tuple[str, str | None], Any] | None = None
@@ -288,14 +289,20 @@ class Problem:
     @cached_property
     def fold(self) -> Rows:
         """Fold of each row in each deal: (R, N)."""
-        if self.n_folds not in self.dealt:
-            self.dealt[self.n_folds] = self._deal()
-        return self.dealt[self.n_folds]
+        return self._dealt[0]
 
-    def _deal(self) -> Rows:
-        Z = self.sample.X
-        y = np.zeros(len(Z)) if self.outcome is None else self.outcome
-        return deals(Z, y, self.n_folds, self.n_deals, cluster=self.design.unit)
+    @property
+    def copies(self) -> Rows | None:
+        """Number of the distinct row that each row is a copy of, where rows are copied."""
+        return self._dealt[1]
+
+    @property
+    def _dealt(self) -> tuple[Rows, Rows | None]:
+        if self.n_folds not in self.dealt:
+            Z, cluster = self.sample.X, self.design.unit
+            y = np.zeros(len(Z)) if self.outcome is None else self.outcome
+            self.dealt[self.n_folds] = deals(Z, y, self.n_folds, self.n_deals, cluster=cluster)
+        return self.dealt[self.n_folds]
 
     @property
     def n_deals(self) -> int:
@@ -319,7 +326,15 @@ class Problem:
         weight = sample.d if sample.weighted else None
         if sample.known is not None:
             self.seen[name] = [NAME]
-            return predict_linear(sample.X, sample.T, y, self.fold, classes=classes, weight=weight)
+            return predict_linear(
+                sample.X,
+                sample.T,
+                y,
+                self.fold,
+                classes=classes,
+                weight=weight,
+                copies=self.copies,
+            )
         default = Features(self.weights.Z, self.weights.T)
         found, chosen = predict(
             self.outcome_model,
@@ -329,6 +344,7 @@ class Problem:
             classes=classes,
             weight=weight,
             final=self.weights.final,
+            copies=self.copies,
         )
         self.seen[name] = chosen
         return found

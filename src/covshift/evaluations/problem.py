@@ -132,6 +132,7 @@ class ScoredProblem(Problem):
             classes=classes,
             weight=d if self.sample.weighted else None,
             final=final,
+            copies=self.copies if learned is None else None,
         )
         self.seen[name] = chosen
         return CrossFit(found.train[:N], found.folds)

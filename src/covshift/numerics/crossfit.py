@@ -139,12 +139,16 @@ def deal(X: Real, y: Real, n_folds: int, *, cluster: Any = None) -> Rows:
     over them too sure of itself.
     """
     key = row_hash(X, units=RowUnits.of(X))
+    copies = _copies(X, key, y) if cluster is None else None
+    return _dealt(key, y, n_folds, copies if cluster is None else cluster)
+
+
+def _dealt(key: Any, y: Real, n_folds: int, cluster: Rows | None) -> Rows:
+    """Number the fold of each row (N,) by its ``key``; rows of one cluster stay together."""
     if cluster is None and keys_repeat(key):
-        cluster = _copies(X, key, y)
-        if cluster is None:
-            order = np.lexsort((y, key))[np.random.default_rng(0).permutation(len(X))]
-            return _in_turn(order, n_folds)
-    if cluster is None and len(X) > _MANY_ROWS:  # no fold is small: the hash itself deals
+        order = np.lexsort((y, key))[np.random.default_rng(0).permutation(len(key))]
+        return _in_turn(order, n_folds)
+    if cluster is None and len(key) > _MANY_ROWS:  # no fold is small: the hash itself deals
         return np.asarray(mixed_hash(key) % np.uint64(n_folds), dtype=np.intp)
     if cluster is None:
         return _in_turn(np.lexsort((y, key)), n_folds)
@@ -157,18 +161,21 @@ def deal(X: Real, y: Real, n_folds: int, *, cluster: Any = None) -> Rows:
     return np.asarray(rank[group] % min(n_folds, len(first)))
 
 
-def deals(X: Real, y: Real, n_folds: int, count: int, *, cluster: Any = None) -> Rows:
+def deals(
+    X: Real, y: Real, n_folds: int, count: int, *, cluster: Any = None
+) -> tuple[Rows, Rows | None]:
     """Number the fold of each row in several deals (count, N); one is that of `deal`.
 
     Rows are ordered by their distance from the mean in units of the columns' spread, and chance
     deals them from this order: it is the same for columns of another sign, unit or order, and
-    nearly so for rounded numbers. Rows of one cluster, and copies of a row, stay together.
+    nearly so for rounded numbers. Rows of one cluster, and copies of a row, stay together. Returned
+    too is the number of the distinct row that each row is a copy of; None where none is copied.
     """
-    if count == 1:
-        return deal(X, y, n_folds, cluster=cluster)[None]
     key = row_hash(X, units=RowUnits.of(X))
-    if cluster is None and keys_repeat(key):
-        cluster = _copies(X, key, y)
+    copies = _copies(X, key, y)
+    cluster = copies if cluster is None else cluster
+    if count == 1:
+        return _dealt(key, y, n_folds, cluster)[None], copies
     group = np.arange(len(X))
     if cluster is not None:
         group = np.unique(cluster, return_inverse=True)[1].reshape(-1)
@@ -179,7 +186,7 @@ def deals(X: Real, y: Real, n_folds: int, count: int, *, cluster: Any = None) ->
     rank = np.empty(len(first), dtype=np.intp)
     rank[np.argsort(first)] = np.arange(len(first))
     drawn = (np.random.default_rng((k, _SEED)).permutation(len(first)) for k in range(count))
-    return np.stack([order[rank][group] % min(n_folds, len(first)) for order in drawn])
+    return np.stack([order[rank][group] % min(n_folds, len(first)) for order in drawn]), copies
 
 
 def distance(X: Real) -> Real:
@@ -204,6 +211,8 @@ def _copies(X: Real, key: Any, y: Real) -> Rows | None:
     or where a column that is no lattice of few steps, as whole numbers are, tells nearly all
     distinct rows apart: then chance makes no equal rows. Of few distinct rows nobody knows.
     """
+    if not keys_repeat(key):
+        return None
     pairs = key ^ row_hash(np.asarray(y, dtype=np.float64)[:, None], seed=1)
     _, first, group, counts = np.unique(
         pairs, return_index=True, return_inverse=True, return_counts=True

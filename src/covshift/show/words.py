@@ -83,7 +83,7 @@ def shown(value: float, row: Written, *, percent: bool = True) -> str:
         return "nan" if math.isnan(value) else ("inf" if value > 0 else "-inf")
     error = row.standard_error
     if row.proportion:
-        digits = 1 if not 0 < error < 0.001 else min(6, 1 - math.floor(math.log10(error * 100)))
+        digits = 1 if not 1e-9 < error < 0.001 else min(6, 1 - math.floor(math.log10(error * 100)))
         return f"{100 * value:.{digits}f}" + "%" * percent
     if not 0 < error < math.inf:
         return f"{value:.6g}"
