@@ -211,7 +211,7 @@ def test_another_index_of_the_target_is_refused():
         (
             "sick",
             {},
-            r"y='sick' names a column, but X has none of this name. Its columns are: 'age'",
+            r"y='sick' names a column, but X has no such column. Its columns are: 'age'",
         ),
         ("ill", {"sample_weight": "nothing"}, "sample_weight='nothing' names a column"),
         ("ill", {"target_weight": "nothing"}, "but X_target has none"),
