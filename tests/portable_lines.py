@@ -5,6 +5,8 @@ Each takes ``convert`` (from NumPy to the library) and ``to_numpy``.
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 
 from covshift.operators.line_bins import at_bins, bin_totals, nested_gram, seen_by_bin, suffix_sums
@@ -148,14 +150,23 @@ def vector_products_are_those_of_R(convert, to_numpy):
 
 
 def pairs_of_views_are_counted_over_the_free_rows(convert, to_numpy):
+    """Also where a row counts for several, and by either way to count."""
     X, T, share = tied_sample()
+    mass = np.linspace(0.5, 2, len(X))
     rows = LineTarget.of(the_columns, convert(T), convert(share)).rows(convert(X))
     columns = np.stack([to_numpy(rows.matvec(convert(e))) for e in np.eye(len(X))], axis=1)
-    for free in (X[:, 0] > 1, np.ones(len(X), dtype=bool)):
-        codes = [convert(np.arange(line.size + 1)) for line in rows._lines]
-        cross, ones = rows.crossed(convert(free), codes, rows._lines)
-        np.testing.assert_allclose(cross, columns[:, free] @ columns[:, free].T, atol=1e-12)
-        np.testing.assert_allclose(ones, columns[:, free].sum(axis=1), atol=1e-12)
+    codes = [convert(np.arange(line.size + 1)) for line in rows._lines]
+    for free, counted in product((X[:, 0] > 1, np.ones(len(X), dtype=bool)), (None, mass)):
+        R, g = columns[:, free], (np.ones(len(X)) if counted is None else counted)[free]
+        given = None if counted is None else convert(counted)
+        cross, ones = rows.crossed(convert(free), codes, rows._lines, given)
+        np.testing.assert_allclose(cross, g * R @ R.T, atol=1e-12)
+        np.testing.assert_allclose(ones, R @ g, atol=1e-12)
+    root = np.sqrt(np.concatenate([to_numpy(line.weights) for line in rows._lines]))
+    for given in (None, convert(mass)):
+        tables = root * rows._counted(given) * root[:, None]
+        product_of_ones = root * rows._multiplied(given) * root[:, None]
+        np.testing.assert_allclose(tables, product_of_ones, atol=1e-12)
 
 
 def groups_of_thresholds_are_the_coarse_view(convert, to_numpy):

@@ -11,6 +11,7 @@ from threadpoolctl import threadpool_limits
 
 import covshift
 from covshift.boosting import BoostedTreesClassifier, BoostedTreesRegressor
+from covshift.boosting.ensemble import WORTH_TABLES
 from covshift.exceptions import InputError
 
 RNG = np.random.default_rng(0)
@@ -69,3 +70,20 @@ def test_rows_that_are_alike_have_one_leaf():
 def test_one_class_is_refused():
     with pytest.raises(InputError, match="at least two classes"):
         BoostedTreesClassifier().fit(X, np.zeros(400))
+
+
+@pytest.mark.parametrize("leaves", [2, 31, 200])
+def test_many_rows_are_looked_up_where_walks_down_the_trees_end(leaves):
+    """Rows on thresholds and beyond all of them too; trees of more leaves than bits are walked."""
+    rng = np.random.default_rng(1)
+    many = np.vstack([X, X + rng.choice([0.0, 1e-9, 50.0], X.shape)] * 8)
+    for y in (Y, np.zeros(len(Y))):  # the last has trees of one leaf
+        model = BoostedTreesRegressor(
+            max_iter=15, max_leaf_nodes=leaves, min_samples_leaf=2, early_stopping=False
+        ).fit(X, y)
+        walks = np.concatenate([model.predict(part) for part in np.array_split(many, 8)])
+        np.testing.assert_array_equal(model.predict(many), walks)
+    assert len(many) > WORTH_TABLES > len(many) / 8
+    labels = BoostedTreesClassifier(max_iter=5, max_leaf_nodes=leaves).fit(X, THREE)
+    walks = [labels.decision_function(part) for part in np.array_split(many, 8)]
+    np.testing.assert_array_equal(labels.decision_function(many), np.concatenate(walks))

@@ -273,6 +273,33 @@ def test_rows_that_differ_have_different_keys_beside_an_outlier():
     assert len(np.unique(keys)) == 1001
 
 
+def test_units_of_many_rows_are_middles_of_all_values_few_or_many():
+    """Few distinct values are counted, also where rare ones come late and zeros have two signs."""
+    draw, M = np.random.default_rng(0), 100_001
+    columns = {
+        "many": draw.normal(size=M),
+        "few": draw.integers(0, 9, M) / 7,
+        "zeros": draw.choice([-0.0, 0.0, 1.0, -2.0], M),
+        "one": np.full(M, 3.0),
+        "late": np.where(np.arange(M) < 90_000, 1.0, draw.normal(size=M)),
+        "rare": np.where(draw.uniform(size=M) < 1e-3, 10.0 + draw.integers(0, 40, M), 2.0),
+        "largest": draw.choice([-1e308, 1e308, 0.0], M),
+    }
+    T = np.column_stack(list(columns.values()))
+    units = RowUnits.of(T)
+    for k, column in enumerate(T.T):
+        center = np.sort(column)[(M - 1) // 2]
+        others = np.sort(np.abs(column[column != center] / 2 - center / 2))
+        spread = 2 * others[(len(others) - 1) // 2] if len(others) else abs(center)
+        assert units.center[k] == center
+        assert units.spread[k] == spread
+        u = np.clip(units.rounded(column, k), -64, 64)
+        np.testing.assert_allclose(units.marks[k], u.mean() * 2**20, atol=0.51)
+    shuffled = RowUnits.of(draw.permutation(T))
+    for name in ("center", "spread", "marks"):
+        np.testing.assert_array_equal(getattr(shuffled, name), getattr(units, name))
+
+
 def test_early_stopping_asks_for_a_part_of_the_error_and_not_for_a_number():
     """With y in small units the tolerance was larger than any gain, and trees stopped at once."""
     options = {"n_estimators": 30, "early_stopping": True, "n_iter_no_change": 2}

@@ -153,6 +153,36 @@ def test_weights_of_other_software_that_meet_the_margins_count_as_calibrated():
     assert rough.standard_error == pytest.approx(np.sqrt(N / (N - 1) * (psi @ psi)))
 
 
+def test_the_order_in_which_levels_are_written_says_nothing():
+    """A row has one number for its level, in the margin of the column and in every table."""
+    people = np.random.default_rng(5)
+    names = ["a", "b", "c"]
+    sample = pd.DataFrame(people.integers(0, 3, (400, 3)).astype(str), columns=names)
+    target = pd.DataFrame(
+        people.choice(["0", "1", "2"], (900, 3), p=[0.2, 0.3, 0.5]), columns=names
+    )
+    y = sample.a.astype(int) + sample.b.astype(int) * sample.c.astype(int)
+
+    def published(pairs, turned, alone):
+        def written(counts):
+            items = list((counts / len(target)).to_dict().items())
+            return dict(items[::-1] if turned else items)
+
+        one = {name: written(target[name].value_counts(sort=False)) for name in alone}
+        two = {pair: written(target.groupby(list(pair)).size()) for pair in pairs}
+        return Margins({**one, **dict(reversed(two.items()) if turned else two.items())})
+
+    for pairs, alone in (([("a", "b"), ("b", "c")], names), ([("a", "b"), ("c", "b")], [])):
+        plain, turned = (estimate(sample, y, published(pairs, back, alone)) for back in (0, 1))
+        assert turned.value == pytest.approx(plain.value, abs=1e-6)
+        assert turned.standard_error == pytest.approx(plain.standard_error, rel=1e-4)
+
+
+def test_a_table_and_a_margin_with_other_levels_are_refused():
+    with pytest.raises(InputError, match="'a' has the cells 'x', 'z' in the table a x b, and 'x'"):
+        Margins({"a": {"x": 0.5, "y": 0.5}, ("a", "b"): {("x", "u"): 0.5, ("z", "u"): 0.5}})
+
+
 def test_an_outcome_of_one_class_has_the_share_one():
     same = pd.Series(["yes"] * N)
     assert estimate(X, same, MARGINS, what="proportion").value == 1.0

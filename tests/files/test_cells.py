@@ -359,7 +359,7 @@ _BODIES = {
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize("body", _BODIES)
 def test_arrow_reads_text_as_we_do(body, end, tmp_path, monkeypatch):
-    for name in ("_SAMPLE", "_PIECE"):
+    for name in ("_SAMPLE", "_PIECE", "_CACHED"):
         monkeypatch.setattr(text_tables, name, 64)
     monkeypatch.setattr(text_tables, "_CHUNK", 512)
     path = tmp_path / "rows.csv"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import warnings
 
@@ -26,7 +27,9 @@ def _arrow(frame):
 
 def _excel(frame, path):
     pytest.importorskip("openpyxl", reason="openpyxl is not installed")
-    frame.to_excel(path, index=False)
+    content = io.BytesIO()  # what cannot be written leaves no open file
+    frame.to_excel(content, index=False)
+    path.write_bytes(content.getvalue())
 
 
 FORMATS = {

@@ -453,6 +453,7 @@ def test_half_a_surrogate_pair_survives_a_json_file(tmp_path):
 
 def test_subnormal_numbers_have_round_ends():
     assert roundest(np.float64(5e-324), np.float64(1e-323)) == 5e-324
+    assert roundest(np.float64(5e-324), np.float64(1e-310)) == 5e-324
 
 
 def test_levels_of_rows_are_those_of_a_sample():

@@ -63,7 +63,7 @@ class _Histogram(BaseEstimator):  # type: ignore[misc]
                 w = np.ldexp(w, -round(float(np.log2(w[w > 0].mean()))))
                 bins = Bins(X[w > 0], w[w > 0], _BINS)
                 grown.fit(bins.codes(X), y, sample_weight=w)
-        self.ensemble_ = _ensemble(grown, bins)
+        self.ensemble_ = as_ensemble(grown, bins)
         return grown
 
     def _raw(self, X: Any) -> Real:
@@ -162,7 +162,7 @@ class BoostedTreesClassifier(ClassifierMixin, _Histogram):  # type: ignore[misc]
         check_outputs(self.classes_, len(self.ensemble_.baseline))
 
 
-def _ensemble(grown: Any, bins: Bins | None) -> Ensemble:
+def as_ensemble(grown: Any, bins: Bins | None = None) -> Ensemble:
     """Lay out scikit-learn's trees, of the columns or of their bin numbers."""
     rounds = grown._predictors  # scikit-learn has no public form of its trees
     nodes = [tree.nodes for trees in rounds for tree in trees]

@@ -24,6 +24,8 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
 
+from ..boosting.ensemble import WORTH_TABLES
+from ..boosting.histogram import as_ensemble
 from ..exceptions import InputError, InputTypeError
 from ..numerics.array import Real, Rows
 from ..numerics.crossfit import CrossFit, Features, FoldFits, cross_fit, distance, fit_folds
@@ -208,13 +210,28 @@ def _candidates(classes: NDArray[Any] | None, rows: int, columns: float) -> dict
             "piecewise-linear ridge": make_pipeline(BrokenLines(), LeaveOneOutRidge()),
             "kernel": KernelRidge(gamma, count),
         }
-        boosted = HistGradientBoostingRegressor(**trees)
+        boosted = BoostedTrees(**trees)
     else:
         found = {"logistic": LogisticRegression(C=0.1, max_iter=200)}
         boosted = BoostedClasses(**trees)
     if rows >= FEW_ROWS:
         found["boosted trees"] = boosted
     return found
+
+
+class BoostedTrees(HistGradientBoostingRegressor):  # type: ignore[misc]
+    """Boosted trees that look many rows up in tables: the same numbers in half the time."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the trees."""
+        super().fit(X, y, sample_weight=sample_weight)
+        self.ensemble_ = as_ensemble(self)
+        return self
+
+    def predict(self, X: Any) -> Real:
+        """Predict rows (M, n)."""
+        few = len(X) < WORTH_TABLES
+        return np.asarray(super().predict(X) if few else self.ensemble_(X)[:, 0])
 
 
 class BoostedClasses(HistGradientBoostingClassifier):  # type: ignore[misc]
@@ -345,6 +362,8 @@ class LeaveOneOutRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         Prediction of each training row by the fit without it.
     penalty_ : float
         In units of the standardised columns' moments.
+    moments_, axes_ : (r,) and (columns, r) arrays
+        Of the standardised columns that vary.
     """
 
     def fit(self, X: Real, y: Real, sample_weight: Real | None = None) -> Self:
@@ -360,11 +379,11 @@ class LeaveOneOutRidge(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.spread_ = np.maximum(spread, _reach(B) / 2)[self.kept_]
         if not self.kept_.any():
             self._set(np.zeros(0))
-            self.penalty_ = 0.0
+            self.penalty_, self.moments_, self.axes_ = 0.0, np.zeros(0), np.zeros((0, 0))
             self.left_out_ = _leave_out(y, np.full(len(y), self.mean_), share)
             return self
         B = self.standardised(B)
-        values, Q = _axes(np.sqrt(share)[:, None] * B)
+        values, Q = self.moments_, self.axes_ = _axes(np.sqrt(share)[:, None] * B)
         Z = B @ Q  # (N, r)
         moment = Z.T @ (share * (y - self.mean_))
         shrunk = 1 / (values[:, None] + _PENALTIES * float(values.mean()))  # (r, penalties)
@@ -437,9 +456,9 @@ def ridge_folds(
     root = np.sqrt(share)
 
     B = ridge.standardised(made)
-    moments, axes = _axes(root[:, None] * B)
+    axes = ridge.axes_
     Z = np.column_stack([np.ones(len(B)), B @ axes])
-    P = 1 / np.append(1.0, np.maximum(moments + ridge.penalty_, np.finfo(float).tiny))
+    P = 1 / np.append(1.0, np.maximum(ridge.moments_ + ridge.penalty_, np.finfo(float).tiny))
     b = P * (Z.T @ (share * values))
     rest = root * (values - Z @ b)
     low, high = ridge.range_ if cut else (-np.inf, np.inf)

@@ -27,6 +27,7 @@ from .reading import MISSING, ReadOptions, is_number
 
 _SAMPLE = 1 << 16  # characters by which separator and decimal mark are found
 _CHUNK = 1 << 24  # bytes that Arrow reads at a time
+_CACHED = 1 << 16  # bytes that stay in the cache of a core
 _NAMELESS = re.compile(r"Unnamed: \d+")
 
 
@@ -323,8 +324,15 @@ class _Arrow:
         """Columns of which a cell begins with a zero and a further digit."""
         end = b"\n" if b"\n" in text else b"\r"
         data = np.frombuffer(end + text + end, dtype=np.uint8)
-        zero = np.flatnonzero(data[:-1] == ord("0"))
-        zero = zero[(data[zero + 1] >= ord("0")) & (data[zero + 1] <= ord("9"))]
+        found = []
+        for start in range(0, len(data) - 1, _CACHED):
+            part = data[start : start + _CACHED + 1]
+            zeros = (part[:-1] == ord("0")) & (part[1:] - np.uint8(ord("0")) < 10)
+            last = part[:-2]  # before most zeros is a digit or the decimal point
+            ended = (last < ord("0")) & (last != ord("."))
+            zeros[1:] &= ended | (last == ord(self._separator))
+            found.append(start + np.flatnonzero(zeros))
+        zero = np.concatenate(found)
         before = data[zero - 1]
         for mark in b"+-":  # a sign belongs to the cell
             signed = before == mark

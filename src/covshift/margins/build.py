@@ -24,6 +24,7 @@ from .cells import (
 )
 
 _ROUNDED = 0.01  # that a table and a margin may differ by
+_SHOWN = 5  # cells that a message names
 _ROUNDS = 30  # far more than a difference of one percent needs
 
 _FORMS = (
@@ -53,7 +54,9 @@ def built(
             raise InputError(f"The column {name!r} has two margins. Keep one of them.")
         else:
             single[name] = _margin(repr(name), content, notes, name in right)
-    return single, tuple(_agreeing(table, single, notes) for table in tables)
+    levels = {name: part.cells for name, part in single.items() if isinstance(part, Margin)}
+    ordered = [_in_order(table, levels) for table in tables]
+    return single, tuple(_agreeing(table, single, notes) for table in ordered)
 
 
 def at_points(
@@ -139,6 +142,32 @@ def _shares(values: list[Any], title: str, notes: list[Note]) -> Any:
     if note is not None:
         notes.append(Note("rounded shares", note))
     return share
+
+
+def _in_order(table: CrossTable, known: dict[str, Cells]) -> CrossTable:
+    """Return the table with its categories in the order in which they are ``known``, by column.
+
+    A row has one number for its level, which names a cell of every table. What a column is seen
+    with first becomes known.
+    """
+    cells, share = list(table.cells), table.share
+    for side, name in enumerate(table.columns):
+        own, other = cells[side], known.setdefault(name, cells[side])
+        if isinstance(own, Brackets) and isinstance(other, Brackets):
+            continue
+        if set(own.labels) != set(other.labels):
+            raise InputError(
+                f"The column {name!r} has the cells {_named(own)} in the table {table.title}, and "
+                f"{_named(other)} elsewhere. Use the same cells, with 0 where nobody is."
+            )
+        share = np.take(share, [own.labels.index(label) for label in other.labels], axis=side)
+        cells[side] = other
+    return replace(table, cells=(cells[0], cells[1]), share=share)
+
+
+def _named(cells: Cells) -> str:
+    more = ", ..." if len(cells) > _SHOWN else ""
+    return ", ".join(map(repr, cells.labels[:_SHOWN])) + more
 
 
 def _agreeing(

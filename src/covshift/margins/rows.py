@@ -18,6 +18,7 @@ from ..show.notes import Note
 from .cells import OTHER, Brackets, Categories, Cells, CrossTable, Margin, level_of
 
 _MOST_DIGITS = 17
+_LAST_DECIMAL = 300  # to which NumPy rounds; numbers still nearer to zero have few digits
 
 
 def summarised(
@@ -113,9 +114,9 @@ def roundest(low: float, high: float) -> float:
         return 0.0
     size = int(np.floor(np.log10(max(abs(low), abs(high)))))
     for digits in range(-size, _MOST_DIGITS - size):
-        unit = 10.0**-digits
-        if unit == 0:  # of numbers next to zero, which have few digits
+        if digits > _LAST_DECIMAL:
             break
+        unit = 10.0**-digits
         found = float(np.round(np.ceil(low / unit) * unit, max(digits, 0)))
         if low <= found < high:
             return found

@@ -24,6 +24,8 @@ from .base import blocks
 
 _ENTRIES = 1 << 19  # codes handled at a time: about 6 MB of indices and ones
 _CELLS = 1 << 22  # numbers of a dense block that is copied: 32 MB
+_AT_ONCE = 1 << 13  # rows
+_WORTH_THREADS = 1 << 15  # rows of a thread
 
 
 class BinSums(Protocol):
@@ -76,6 +78,31 @@ def bin_totals(code: Array, values: Array | None, size: int) -> Array:
         xp = namespace(code)
         values = xp.ones(code.shape, dtype=xp.float64, device=device(code))
     return bin_sums([code], [size]).sums(values[:, None])[:, 0]
+
+
+def sums_of_tables(tables: Sequence[Array], codes: Sequence[Array]) -> Array:
+    """Read the table of each view at its codes, and add up: (N,)."""
+    xp = namespace(tables[0])
+    total = xp.zeros(codes[0].shape[0], dtype=xp.float64, device=device(tables[0]))
+    if not is_numpy(total):
+        for table, code in zip(tables, codes, strict=True):
+            total += xp.take(table, code)
+        return total
+
+    # Rows whose codes and sums stay in the processor's cache, and the table where it is longer.
+    size = max(_AT_ONCE, *(len(table) for table in tables))
+
+    def work(chunk: slice) -> None:
+        buffer = np.empty(min(size, chunk.stop - chunk.start))
+        for part in blocks(chunk.stop - chunk.start, size):
+            rows = slice(chunk.start + part.start, chunk.start + part.stop)
+            here, read = total[rows], buffer[: part.stop - part.start]
+            for table, code in zip(tables, codes, strict=True):
+                np.take(table, code[rows].astype(np.intp), out=read, mode="clip")
+                here += read
+
+    over_rows(work, len(total), at_least=_WORTH_THREADS)
+    return total
 
 
 class _SparseBins:

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from ..numerics.array import Array, device, is_numpy, like, namespace, searchsorted, to_numpy
-from .base import anderson_darling_weights
+from ..numerics.parallel import over_rows
+from .base import anderson_darling_weights, blocks
 from .line_bins import bin_count, bin_totals, suffix_sums
 
-_MANY = 1 << 16  # points from which it pays to sort them first
+_MANY = 1 << 12  # points from which it pays to sort them first
+_AT_ONCE = 1 << 15  # points that are sorted within the processor's cache
 _LAST_BITS = 32  # of a point's 52, that may make room for the number of its row
 
 
@@ -79,9 +81,16 @@ class Thresholds:
         smallest = np.min_scalar_type(bin_count(self.size, symmetric) - 1)
         if len(x) < _MANY:
             return self._places(x, symmetric).astype(smallest)
-        order = _near_neighbours(x)  # sorted points find their neighbours in the cache
         codes = np.empty(len(x), smallest)
-        codes[order] = self._places(x[order], symmetric)
+
+        def work(chunk: slice) -> None:
+            for part in blocks(chunk.stop - chunk.start, _AT_ONCE):
+                rows = slice(chunk.start + part.start, chunk.start + part.stop)
+                some = x[rows]
+                order = _near_neighbours(some)  # sorted points find neighbours in the cache
+                codes[rows][order] = self._places(some[order], symmetric)
+
+        over_rows(work, len(x), at_least=_AT_ONCE)
         return codes
 
     def _places(self, x: Array, symmetric: bool) -> Array:

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 
 from ..numerics.array import Array, Real, device, is_numpy, like, namespace, take_rows, to_numpy
-from .line_bins import bin_offsets, bin_totals, nested_gram, suffix_sums
+from .base import blocks
+from .line_bins import bin_offsets, bin_totals, nested_gram, suffix_sums, sums_of_tables
 from .line_thresholds import Merged, Thresholds
 
 _MOST_BINS = 128  # of a view, in a preconditioner
@@ -23,6 +25,7 @@ _MOST_ROWS = 1024  # of R, in a preconditioner
 _ENOUGH_ROWS = 1 << 17  # of the data, in a preconditioner
 _ENTRIES = 1 << 20  # codes counted at a time, in a preconditioner
 _WORTH_MERGING = 8  # times as many thresholds as wanted, and they are worth merging
+_FEW_THRESHOLDS = 10  # of a view, on average: a product of matrices is quicker than counting
 
 
 def coarse_size(N: int, views: int, reg: float) -> int | None:
@@ -193,17 +196,14 @@ class LineRows:
         """R v: (N,) -> (m,)."""
         xp = namespace(v)
         z = xp.empty(self._ranges[-1].stop, dtype=xp.float64, device=device(v))
-        for line, code, part in self._views():
-            z[part] = xp.sqrt(line.weights) * _prefix(code, v, line.size)
+        for root, (line, code, part) in zip(self._roots, self._views(), strict=True):
+            z[part] = root * _prefix(code, v, line.size)
         return z
 
     def rmatvec(self, z: Array) -> Array:
         """R' z: (m,) -> (N,)."""
-        xp = namespace(z)
-        total = self._nothing(z)
-        for line, code, part in self._views():
-            total += xp.take(suffix_sums(xp.sqrt(line.weights) * z[part]), code)
-        return total
+        pairs = zip(self._roots, self._ranges, strict=True)
+        return sums_of_tables([suffix_sums(root * z[part]) for root, part in pairs], self._codes)
 
     def tilted(self, u: Array) -> Array:
         """R' u, as it was, where the rows remember that of the same array ``u``."""
@@ -256,9 +256,34 @@ class LineRows:
     def cross(self, mass: Array | None = None) -> tuple[Real, Real]:
         """R R' (m, m) and R 1 (m,), on the host; m is small.
 
-        From the counts of rows in the bins of every pair of views. With ``mass`` (N,) a row counts
-        for so many.
+        A product of zeros and ones where views have few thresholds, else from the counts of rows in
+        the bins of every pair of views. With ``mass`` (N,) a row counts for so many.
         """
+        few = self._ranges[-1].stop <= _FEW_THRESHOLDS * len(self._lines)
+        cross = self._multiplied(mass) if few else self._counted(mass)
+        ones = np.diagonal(cross)  # of zeros and ones the squares are the sums
+        roots = np.concatenate([np.sqrt(to_numpy(line.weights)) for line in self._lines])
+        return cross * roots * roots[:, None], ones * roots
+
+    def _multiplied(self, mass: Array | None) -> Real:
+        """Return how many rows each pair of thresholds dominates: (m, m)."""
+        xp, m = namespace(self._codes[0]), self._ranges[-1].stop
+        # Whole numbers below 2^24, as a block's counts are, are exact in half the digits.
+        kind = xp.float32 if mass is None else xp.float64
+        cross = np.zeros((m, m))
+        for block in blocks(int(self._codes[0].shape[0]), max(1, _ENTRIES // m)):
+            count = block.stop - block.start
+            seen = xp.empty((m, count), dtype=kind, device=device(self._codes[0]))
+            for line, code, part in self._views():
+                numbers = xp.arange(line.size, dtype=code.dtype, device=device(code))
+                seen[part, :] = xp.astype(code[block] <= numbers[:, None], kind)
+            if mass is not None:
+                seen *= xp.sqrt(mass[block])
+            cross += to_numpy(seen @ seen.T)
+        return cross
+
+    def _counted(self, mass: Array | None) -> Real:
+        """Return the same from tables of counts."""
         xp, G = namespace(self._codes[0]), len(self._lines)
         wide = 1 + max(line.size for line in self._lines)
         codes = xp.stack([xp.astype(code, xp.int64) for code in self._codes], axis=1)  # (N, G)
@@ -277,13 +302,11 @@ class LineRows:
                 for table, part in zip(tables, there, strict=True):
                     block = table[: self._lines[a].size, : part.stop - part.start]
                     cross[here, part], cross[part, here] = block, block.T
-        ones = np.concatenate([np.diagonal(cross)[part] for part in self._ranges])
-        roots = np.concatenate([np.sqrt(to_numpy(line.weights)) for line in self._lines])
-        return cross * roots * roots[:, None], ones * roots
+        return cross
 
-    def _nothing(self, example: Array) -> Array:
-        xp = namespace(example)
-        return xp.zeros(self._codes[0].shape[0], dtype=xp.float64, device=device(example))
+    @cached_property
+    def _roots(self) -> list[Array]:
+        return [namespace(line.weights).sqrt(line.weights) for line in self._lines]
 
     def _views(self) -> Iterator[tuple[Thresholds, Array, slice]]:
         return zip(self._lines, self._codes, self._ranges, strict=True)
