@@ -774,7 +774,7 @@ def test_rows_without_a_label_are_left_out(ask):
         ({"task": "ranking"}, "task='ranking' must be"),
         ({"threshold": np.nan}, "threshold=nan must be"),
         ({"confidence": 95}, "confidence=95 must be"),
-        ({"positive": "yes"}, "none of"),
+        ({"positive": "yes"}, "not one of"),
         ({"target_scores": np.ones(M)}, "makes its own"),
         ({"y": np.array(["no", "maybe"])[Y]}, "the model knows"),
         ({"y": Y[1:]}, "rows, but X has"),
