@@ -14,9 +14,9 @@ In a page a figure is followed by a comment that names it and says how it is pri
 that is the heading, the first cells of the row (as many as tell the rows apart), and the column.
 "heading #2" is the second table under a heading, "column [2]" the second number of a cell, `*` any
 one part. Before it may stand what is made of all that fit: "min:", "max:", "mean:", "sum:",
-"count:", "thousandth:", or "less:", what is left of 1 in per cent. "text:" begins a regular
-expression whose group is a number of the words. Every result has its date, commit and machine as
-well: `<!-- estimates:date s -->`.
+"count:", "thousandth:", "less:", what is left of 1 in per cent, or "times:", how many times smaller
+than 1 it is. "text:" begins a regular expression whose group is a number of the words. Every result
+has its date, commit and machine as well: `<!-- estimates:date s -->`.
 `results/NAME.json` keeps the figures with the commit that they were measured on. A figure that a
 run could not measure again, since a package was not there, stays with its own commit ("earlier").
 """
@@ -50,6 +50,7 @@ TAKEN = {
     "count": len,
     "thousandth": lambda found: found[0] / 1000,
     "less": lambda found: 100 * (1 - found[0]),
+    "times": lambda found: 1 / found[0],
 }
 
 

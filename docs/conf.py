@@ -49,6 +49,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "covshift"
 html_math_renderer = "mathml"
 html_static_path = ["_static"]
+html_extra_path = ["_extra"]  # llms.txt, at the root
 html_css_files = ["equations.css", "site.css"]
 html_js_files = ["site.js"]
 html_sidebars = {"**": ["site-nav"]}

@@ -363,7 +363,7 @@ def test_regressors_are_columns_of_the_file(files, handed):
     assert handed["what"].regressors == ["town=u"]
     unknown = call(files, "--regressor", "height", outcome="size")
     assert unknown.code == 2
-    assert "'height' is none of the features: 'age', 'income', 'town'" in unknown.err
+    assert "'height' is not one of the features: 'age', 'income', 'town'" in unknown.err
 
 
 def test_a_ratio_and_a_design_come_from_columns_that_are_no_features(files, handed):

@@ -419,7 +419,7 @@ def test_a_row_without_a_batch_is_an_error(months):
         ({"score": ("--score", "town")}, "holds text"),
         ({"score": ("--score", "y")}, "cannot be the label"),
         ({"score": ("--score", "p", "--model", "m")}, "leave out --score"),
-        ({"score": ("--score", "p", "--metric", "auc")}, "'auc', which is no metric of classes"),
+        ({"score": ("--score", "p", "--metric", "auc")}, "'auc', which is not a metric"),
         ({"score": ("--score", "p", "--weighter", "magic")}, "'magic' is unknown"),
     ],
 )

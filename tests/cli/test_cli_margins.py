@@ -446,7 +446,7 @@ def test_a_fit_tells_of_columns_and_levels_that_one_side_lacks(files):
     Margins({"town": {"u": 0.5, "v": 0.5}}).to_json(files / "some.json")
     assert "has 'w', and the margins know 'u', 'v'" in covshift(*ask, "-o", files / "other").err
     Margins({"height": {(0, None): 1.0}}).to_json(files / "some.json")
-    assert "no features of" in covshift(*ask, "-o", files / "other").err
+    assert "not features of" in covshift(*ask, "-o", files / "other").err
 
 
 @pytest.mark.part(20)

@@ -130,7 +130,7 @@ def test_numbers_of_groups_are_told_apart_in_all_digits():
     for by in ("region", 2, -3):
         with pytest.raises(InputError, match="is no column of X, an array of 2 columns"):
             groups_of(X, by, "X")
-    with pytest.raises(InputError, match="has none of this name"):
+    with pytest.raises(InputError, match="has no such column"):
         groups_of(FRAME, "town", "X")
 
 
@@ -324,7 +324,7 @@ def test_a_fit_to_arrays_forgets_the_names_of_an_earlier_fit():
 
 def test_an_outcome_that_names_no_column_is_refused():
     frame = pd.DataFrame({"age": X[:, 0], "income": y})
-    with pytest.raises(InputError, match="y='incme' names a column, but X has none of this name"):
+    with pytest.raises(InputError, match="y='incme' names a column, but X has no such column"):
         PLAIN.fit(frame, "incme", X_target=frame)
     with pytest.raises(InputError, match="pass a data frame"):
         PLAIN.fit(X, "income", X_target=T)

@@ -262,7 +262,7 @@ def test_randomised_intervals_of_labels_are_exact():
         (some(20)[:50], "y_target has shape (50,), but X_target has 80 rows"),
         (np.where(np.isnan(some(20)), np.nan, np.inf), "infinity"),
         (["high"] * 80, "y_target"),
-        ("income", "y_target='income' names a column, but X_target has none"),
+        ("income", "y_target='income' names a column, but X_target has no such"),
         (Labels(some(20), probability=np.zeros(80)), "probability must be above 0"),
         (Labels(some(20), probability=np.ones(3)), "probability has shape (3,)"),
     ],

@@ -211,10 +211,10 @@ def test_another_index_of_the_target_is_refused():
         (
             "sick",
             {},
-            r"y='sick' names a column, but X has none of this name. Its columns are: 'age'",
+            r"y='sick' names a column, but X has no such column. Its columns are: 'age'",
         ),
         ("ill", {"sample_weight": "nothing"}, "sample_weight='nothing' names a column"),
-        ("ill", {"target_weight": "nothing"}, "but X_target has none"),
+        ("ill", {"target_weight": "nothing"}, "but X_target has no such column"),
         ("ill", {"by": "ill"}, "'ill' cannot be the outcome and by at once"),
         ("ill", {"cluster": "ill"}, "'ill' cannot be the outcome and cluster at once"),
         ("ill", {"cluster": "age", "strata": "town"}, "X has no features"),
@@ -286,9 +286,9 @@ def test_compare_pairs_rows_by_their_index_and_refuses_other_names():
     given = compare(SURVEY[["age"]], SURVEY["ill"], TARGET[["age"]], **options)
     assert found.rows[0]["risk"] == given.rows[0]["risk"]
     for y, more, message in (
-        ("sick", {}, "y='sick' names a column, but X has none"),
+        ("sick", {}, "y='sick' names a column, but X has no such column"),
         ("ill", {"target_weight": "pw"}, "target_weight='pw' names a column, but X_target has"),
-        ("ill", {"y_target": "ill"}, "y_target='ill' names a column, but X_target has none"),
+        ("ill", {"y_target": "ill"}, "y_target='ill' names a column, but X_target has no"),
     ):
         with pytest.raises(InputError, match=message):
             compare(SURVEY[["age", "ill"]], y, TARGET[["age"]], **more, **options)

@@ -43,7 +43,7 @@ def test_text_and_categories_stay_what_they_are():
 @pytest.mark.parametrize(
     ("counts", "words"),
     [
-        ([1, 0.5, 1.5], r"counts holds 2 values that are no whole numbers.*are sample_weight"),
+        ([1, 0.5, 1.5], r"counts holds 2 values that are not whole numbers.*are sample_weight"),
         ([10**9, 0, 0], "counts sums to 1,000,000,000, and at most 5,000,000 rows"),
         ([2.0**60, 0, 0], "counts sums to 1.15e"),
     ],

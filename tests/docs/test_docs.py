@@ -27,7 +27,16 @@ def test_the_example_of_experiment_1_runs(tmp_path, monkeypatch, capsys):
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     "page",
-    ["index.md", "start.md", "correct.md", "coming_from.md", "errors.md", "plan.md", "explain.md"],
+    [
+        "index.md",
+        "start.md",
+        "assistants.md",
+        "correct.md",
+        "coming_from.md",
+        "errors.md",
+        "plan.md",
+        "explain.md",
+    ],
 )
 def test_the_page_prints_what_it_says(page):
     pytest.importorskip("pandas")

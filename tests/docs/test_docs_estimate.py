@@ -20,7 +20,7 @@ def test_the_page_names_everything_that_can_be_asked():
     from covshift.registry import QUANTITIES
 
     text = page("estimate.md")
-    asked = text[text.index("## What can be asked") : text.index("## Groups")]
+    asked = text[text.index("## What you can ask for") : text.index("## Groups")]
     named = re.findall(r'what="(\w+)"|what=(\w+)\(', asked)
     named = {(plain or made).lower() for plain, made in named}
     assert named == set(QUANTITIES) - {"mean"}  # the default

@@ -25,7 +25,7 @@ def test_the_page_names_every_score_and_method():
     text = page("predict.md")
     named = re.findall(r'^\| `"(\w+)"` \|', text, flags=re.MULTILINE)
     assert named == [*SCORES, *CLASS_SCORES]
-    few = text[text.index("## What if rows are few?") : text.index("## Groups")]
+    few = text[text.index("## What if there are few rows?") : text.index("## Groups")]
     assert all(f'"{method}"' in few for method in METHODS)
 
 
@@ -33,7 +33,7 @@ def test_the_fields_on_the_page_are_those_of_intervals():
     from covshift.conformal import Intervals
 
     text = page("predict.md")
-    table = text[text.index("| field |") : text.index("Ask for the expected")]
+    table = text[text.index("| field |") : text.index("Look at the expected")]
     rows = [line.split("|")[1] for line in table.splitlines()[2:] if line]
     names = re.findall(r"`(\w+)`", " ".join(rows))
     assert len(names) == 9

@@ -93,6 +93,17 @@ def test_every_page_is_in_the_navigation():
     assert len(entries) == len(set(entries))  # one place for each
 
 
+def test_the_list_for_language_models_links_to_pages_that_exist():
+    linked = re.findall(r"\]\((\w+)\.html\)", (DOCS / "_extra" / "llms.txt").read_text("utf-8"))
+    assert "assistants" in linked
+    assert {f"{name}.md" for name in linked} <= {path.name for path in DOCS.glob("*.md")}
+
+
+def test_the_readme_and_the_page_for_assistants_stay_short():
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").split()) <= 900
+    assert len(page("assistants.md").splitlines()) <= 60
+
+
 def test_the_page_of_errors_names_every_error_and_warning():
     named = set(re.findall(r"^\| `(\w+)`", page("errors.md"), flags=re.MULTILINE))
     assert {name for name in vars(exceptions) if name.endswith(("Error", "Warning"))} <= named

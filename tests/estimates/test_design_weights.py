@@ -175,7 +175,7 @@ def test_target_rows_have_their_own_part_of_the_error(weighter):
         ({"replicate_weights": REPLICATES, "type": "JK1", "fpc": W}, "keep one of them"),
         ({"replicate_weights": REPLICATES[:, :1], "type": "JK1"}, "at least two replicates"),
         ({"replicate_weights": -REPLICATES, "type": "JK1"}, "zero or more"),
-        ({"replicate_weights": "rep*", "type": "JK1"}, "has none of this name"),
+        ({"replicate_weights": "rep*", "type": "JK1"}, "has no such column"),
         ({"replicate_weights": "sex", "type": "JK1"}, "hold no numbers"),
         ({"replicate_weights": REPLICATES, "type": "JK1", "rscales": [1.0]}, "must be 15 numbers"),
         ({"fpc": np.arange(1.0, N + 1)}, "differs within a stratum"),

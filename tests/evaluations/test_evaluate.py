@@ -675,7 +675,7 @@ def test_every_batch_is_a_target_of_its_own():
     assert values(found.batches["May"], "dr") == values(alone, "dr")
     assert "batch: accuracy" in str(found)
     assert found.to_dict()["batches"]["May"]["n_target"] == 40
-    with pytest.raises(InputError, match="none of this name"):
+    with pytest.raises(InputError, match="no such column"):
         evaluate(Scorer(), X, Y, Target(T, batch="month"), **options)
 
 
@@ -760,8 +760,8 @@ def test_rows_without_a_label_are_left_out(ask):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"metrics": "acuracy"}, "no metric of classes"),
-        ({"metrics": "accuracy_weighted"}, "no metric of classes"),
+        ({"metrics": "acuracy"}, "not a metric for classes"),
+        ({"metrics": "accuracy_weighted"}, "not a metric for classes"),
         ({"metrics": []}, "metrics is empty"),
         ({"metrics": 3}, "neither a name"),
         ({"metrics": [3]}, "neither a name"),
@@ -774,7 +774,7 @@ def test_rows_without_a_label_are_left_out(ask):
         ({"task": "ranking"}, "task='ranking' must be"),
         ({"threshold": np.nan}, "threshold=nan must be"),
         ({"confidence": 95}, "confidence=95 must be"),
-        ({"positive": "yes"}, "none of"),
+        ({"positive": "yes"}, "not one of"),
         ({"target_scores": np.ones(M)}, "makes its own"),
         ({"y": np.array(["no", "maybe"])[Y]}, "the model knows"),
         ({"y": Y[1:]}, "rows, but X has"),
@@ -805,7 +805,7 @@ def test_bad_input_is_refused_in_plain_words(ask, options, message):
         (np.ones((N, 3)), np.ones((M, 3)), {}, "3 scores per row"),
         (Y / 2, T[:, 0], {"cv": 3}, "cv refits a model"),
         (Y / 2, T[:, 0], {"y": np.zeros(N), "task": "classes"}, "only the class 0"),
-        (Z, T[:, 0], {"y": Z, "metrics": "accuracy"}, "no metric of numbers"),
+        (Z, T[:, 0], {"y": Z, "metrics": "accuracy"}, "not a metric for numbers"),
         (Z, T[:, 0], {"y": Z, "method": "cbpe"}, "for numbers use"),
         (Z, T[:, 0], {"y": Z, "metrics": Cost(np.eye(2))}, "is for classes"),
         ({"a": Y / 2}, {"b": T[:, 0]}, {}, "which the model does not"),

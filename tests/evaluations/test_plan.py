@@ -311,7 +311,7 @@ def test_the_answer_is_data():
         ({"what": "meen"}, "mean"),
         ({"what": "accuracy"}, "what"),
         ({"model": {"a": MODEL, "b": MODEL}}, "one model"),
-        ({"model": MODEL, "what": "mse"}, "no metric of classes"),
+        ({"model": MODEL, "what": "mse"}, "not a metric for classes"),
         ({"y": np.column_stack([YES, YES])}, "one outcome"),
         ({"y": np.full(N, np.nan)}, "outcome|missing"),
         ({"X_target": T[:3]}, "3 rows"),

@@ -157,6 +157,7 @@ def quotes(module, monkeypatch, tmp_path):
     (tmp_path / "named.toml").write_text(
         '[result]\nerror = "One | ours | error"\nheld = "max: One | * | held"\n'
         'second = "One | plain | held [2]"\nother = "One #2 | ours | error"\n'
+        'smaller = "times: One | ours | error"\n'
         'draws = "text: Of (\\\\d+) draws"\ngone = "One | theirs | error"\n',
         encoding="utf-8",
     )
@@ -174,6 +175,7 @@ def test_figures_are_found_in_tables_and_words(quotes):
     }
     assert found == {"error": 0.232, "held": 1096.7, "second": 2.5, "draws": 54}
     assert quotes.figure("result", "other")[0] == 7
+    assert quotes.quoted("1<!-- result:smaller .1f --> times").startswith("4.3<!--")
 
 
 def test_a_figure_that_was_not_measured_again_keeps_its_commit(quotes):

@@ -1,13 +1,20 @@
-"""What people read is plain English: counts are "per row", not "a row"."""
+"""What people read is plain English: counts are "per row", and no phrase is archaic or our own."""
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
+
+import pytest
 
 import covshift
 
 PACKAGE = Path(covshift.__file__).parent
+ROOT = Path(__file__).parents[2]
+NAMES = ["index", "start", "tutorial", "estimate", "evaluate", "predict", "correct", "when_not"]
+NAMES += ["why", "professions", "assistants"]
+PAGES = ("README.md", *(f"docs/{name}.md" for name in NAMES))
 UNITS = (
     "row|column|feature|fold|class|thread|leaf|view|level|block|step|bin|round|partition|cell|"
     "coordinate|threshold|category|point"
@@ -33,3 +40,69 @@ def test_the_rule_finds_what_it_forbids():
     right = ["one weight per row", "the last one of a view", "takes a row of a column"]
     assert all(A_FOR_PER.search(text) for text in wrong)
     assert not any(A_FOR_PER.search(text) for text in right)
+
+
+# What a native reader stumbled over, and what is written instead.
+ODD = {
+    r"(?:shows?|says?|tells?) nothing (?:of|about|there)": "has no information about",
+    r"\bwhoever\b": "people who",
+    r"\bis none(?:\.| of )": "is not one of",
+    r"(?<!here )\b(?:is|are) no (?:feature|numbers?|metrics?|labels?|array|probabil)": "is not a",
+    r"have like outcomes": "the same outcomes on average",
+    r"has none of this name": "has no such column",
+    r"\b(?:written|spelled?|Spell \w+) alike\b": "spelled the same way",
+    r"\btakes? them elsewhere\b": "exports them",
+    r"\b(?:given|known) beforehand\b": "in advance",
+    r"\brows enough\b": "enough rows",
+    r"\bso it is, too\b": "the same happens",
+    r"\bof which the (?:scale|features)\b": "whose",
+    r"\bby turns\b": "one at a time",
+    r"\d %(?!\w)(?!<!--)": "a per cent sign follows its number",
+}
+
+
+def odd(text: str) -> list[str]:
+    """Return the phrases of a text that have a plainer form, each with it."""
+    text = " ".join(text.split())
+    return [
+        f"{match.group()!r}: {better}"
+        for phrase, better in ODD.items()
+        for match in re.finditer(phrase, text)
+    ]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_pages_that_people_read_first_are_in_plain_english(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    assert odd(re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)) == []
+
+
+def messages(path: Path) -> list[str]:
+    """Return what a module may say to a user: its texts that are no docstrings."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    texts = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Raise | ast.Call):
+            for part in ast.walk(node):
+                if isinstance(part, ast.JoinedStr):
+                    words = (v.value if isinstance(v, ast.Constant) else "X" for v in part.values)
+                    texts.append("".join(map(str, words)))
+                elif isinstance(part, ast.Constant) and isinstance(part.value, str):
+                    texts.append(part.value)
+    return texts
+
+
+@pytest.mark.parametrize("room", ["cli", "show", "estimates", "evaluations", "data"])
+def test_errors_and_notes_are_in_plain_english(room):
+    found = {
+        f"{path.relative_to(PACKAGE)}: {phrase}"
+        for path in sorted((PACKAGE / room).rglob("*.py"))
+        for text in messages(path)
+        for phrase in odd(text)
+    }
+    assert not found
+
+
+def test_the_list_of_odd_phrases_finds_them():
+    assert len(odd("The sample shows nothing of it; 'x' is none of the features, at 95 %.")) == 3
+    assert odd("None of them is known, and there are no features.") == []

@@ -266,7 +266,7 @@ def test_names_that_are_no_text_are_refused(tmp_path):
         ("width_", True, "not a finite number"),
         ("width_", 2**70, "64 bits"),
         ("effective_sample_size_", -1.0, "at least 0"),
-        ("n_features_in_", 2**40, "no size"),
+        ("n_features_in_", 2**40, "not a size"),
     ],
 )
 def test_numbers_out_of_their_range_are_refused(tmp_path, place, value, words):

@@ -26,10 +26,10 @@ _WEIGHTS = ("weight", "target_weight", "frequency", "target_frequency")
 _ABSENT = {"default": None}
 _COLUMNS = """
 --outcome, --label COL...  the outcome; rows without it are left out (repeatable)
---by COL  groups, each of which gets its number too
---target-outcome, --target-label COL...  outcomes of some target rows, empty elsewhere: they make
+--by COL  groups; each also gets its own number
+--target-outcome, --target-label COL...  outcomes of some target rows, empty elsewhere; they make
   the interval (repeatable, in the order of --outcome); or the file of covshift plan, filled in
---target-probability COL  chance with which these rows were chosen (default: all alike)
+--target-probability COL  probability with which each row was chosen (default: equal)
 """
 _QUANTITY = """
 --what NAME  default: the mean of numbers (of 0 and 1: a share), the proportions of text
@@ -56,10 +56,10 @@ _DESIGN = """
 --replicate-rscales LIST  a factor for each replicate, such as 0.5,0.5,0.75
 """
 _FURTHER = """
---finite-population  the target file is the whole population: no sampling error of its own
+--finite-population  the target file is the whole population and has no sampling error
 --max-weight W:float  limit of the weights, in units of their mean
---replicates N:int  take the errors from N replicates of both samples, in each of which the weights
-  are fitted again: a bootstrap where the weights solve an equation, else a jackknife
+--replicates N:int  take standard errors from N replicates of both samples; weights are fitted
+  again in each: a bootstrap if the weights solve an equation, else a jackknife
 """
 
 
@@ -369,7 +369,7 @@ def _regressors(samples: TwoFiles, args: argparse.Namespace) -> list[str]:
     for name in args.regressor or features:
         if name not in features and name not in samples.names:
             raise InputError(
-                f"--regressor {name!r} is none of the features: "
+                f"--regressor {name!r} is not one of the features: "
                 f"{', '.join(map(repr, list(features)[:12]))}."
             )
         found += features.get(name, [name])

@@ -28,13 +28,13 @@ _COLUMNS = """
 --score COL  scores of the model, in both files
 --prediction COL  predicted classes or numbers, in both files
 --model FILE  or a model that covshift fit wrote
---by COL  groups, each of which gets its numbers too
---batch COL  of the target, such as its months: each gets its numbers too; no feature
+--by COL  groups; each also gets its own numbers
+--batch COL  batches of the target, such as months; each gets its own numbers (not a feature)
 --target-label, --target-outcome COL  labels of some target rows, empty elsewhere: they make the
-  intervals (those in the column of --label, where this is not named, only check the numbers); or
+  intervals (without this option, labels in the --label column only check the numbers); or
   the file of covshift plan, filled in
---target-probability COL  chance with which these rows were chosen (default: all alike)
---trained-on COL  1 where the row trained the model: it does not judge
+--target-probability COL  probability with which each row was chosen (default: equal)
+--trained-on COL  1 in rows that trained the model; these do not judge it
 """
 _METRICS = """
 --metric NAME...  %s (repeatable; default: %s, AUC first where there are scores of two classes; of
@@ -152,7 +152,7 @@ def _check_report(args: argparse.Namespace) -> None:
     if args.title is not None and args.report is None:
         raise InputError("--title is that of the report: name its file with --report.")
     if args.report == "-":
-        raise InputError("--report - is no file. Name one, such as report.html.")
+        raise InputError("--report needs the name of a file, such as report.html.")
     options.check_output(args, "report")
     if args.report is not None and args.report == args.output:
         raise InputError("-o and --report name the same file. Name two.")

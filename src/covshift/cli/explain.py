@@ -18,7 +18,7 @@ _COLUMNS = """
 --by COL  groups, for --what difference
 --target-outcome, --target-label COL...  outcomes of some target rows, empty elsewhere: they tell
   whether p(y | x) changed, and where; or the file of covshift plan, filled in
---target-probability COL  chance with which these rows were chosen (default: all alike)
+--target-probability COL  probability with which each row was chosen (default: equal)
 --join NAME=COL,COL...  columns that are explained as one (repeatable)
 """
 _MODEL = """

@@ -23,8 +23,8 @@ _OPTIONS = """
   recommends (default: %s)
 --calibrate SHARE  hold out this share of the training rows, such as 0.5, and calibrate the model
   with them: covshift predict then has --interval and --set
---by-class  sets whose coverage holds in every class, rare ones too, each by its own rows of
-  --calibrate
+--by-class  sets with the coverage in every class, even rare ones; each class is calibrated by its
+  own rows of --calibrate
 --unit UNIT  unit of the label, kept in the model file
 """
 

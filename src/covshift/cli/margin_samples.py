@@ -120,7 +120,7 @@ def _refuse_absent(margins: Margins, names: Sequence[str], args: argparse.Namesp
     absent = [name for name in margins.columns if name not in names]
     if absent:
         raise InputError(
-            f"The margins have {', '.join(map(repr, absent))}, which are no features of "
+            f"The margins have {', '.join(map(repr, absent))}, which are not features of "
             f"{args.train}. Leave them out of the margins, or rename them."
         )
 
@@ -135,8 +135,8 @@ def _check_levels(part: Margin, name: str, levels: tuple[str, ...]) -> None:
     if unknown:
         raise InputError(
             f"The column {name!r} has {', '.join(map(repr, unknown[:5]))}, and the margins know "
-            f"{', '.join(map(repr, cells.levels[:5]))}. Spell them alike, or give the margins a "
-            "category '(other)'."
+            f"{', '.join(map(repr, cells.levels[:5]))}. Spell them the same way, or give the "
+            "margins a category '(other)'."
         )
 
 

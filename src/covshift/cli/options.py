@@ -43,12 +43,12 @@ _COLUMNS = """
   (repeatable; ISO dates are found without it)
 --drop COL...  leave out (repeatable)
 --keep COL...  use, although it looks like a row identifier or free text (repeatable)
---ask  where a column could be read in two ways, stop and ask (default: decide, and say so)
---schema FILE  what each column is, as covshift schema wrote it; options win over it
+--ask  stop if a column could be read in two ways (default: choose one and say so)
+--schema FILE  what each column is, as covshift schema wrote it; options override it
 """
 _READING = """
---sep CHAR  separator of text (default: found)
---encoding ENCODING  encoding of text files (default: found)
+--sep CHAR  separator of text (default: detected)
+--encoding ENCODING  encoding of text files (default: detected)
 --missing [COL=]VALUE...  value that stands for a missing one, in all columns or in one, besides the
   empty cell (repeatable; words replace NA, N/A, #N/A, NaN, nan, NULL, null, None)
 --decimal .|,  decimal mark, if it is a comma
@@ -77,14 +77,14 @@ MODEL = """
 --score COL  scores of the model, in both files
 --prediction COL  predicted classes or numbers, in both files
 --model FILE  or a model that covshift fit wrote
---trained-on COL  1 where the row trained the model: it does not judge
+--trained-on COL  1 in rows that trained the model; these do not judge it
 --threshold S:float  score from which the class is positive
 --positive CLASS  of two classes (default: the second)
 --task classification|regression  kind of outcome (default: inferred)
 """
 _DOUBTS = """
 --shift covariate|label  what is the same in both groups: the outcome given the columns (default),
-  or the columns given the outcome, whose classes have other shares then
+  or the columns given the outcome, if only the shares of its classes differ
 --sensitivity L:float  also show the interval if unseen reasons change the odds of being in the
   target up to L-fold, such as 2, among rows with the same columns
 --null V:float  also say how strong an unseen reason would have to be to move the answer to V

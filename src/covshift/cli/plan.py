@@ -32,7 +32,7 @@ _PLAN = """
 --count N:int  rows to label (default: 100)
 --half-width H:float  or as many as an interval of +- H needs
 --confidence P:float  default: 0.95
---finite-population  the target file is the whole population: no sampling error of its own
+--finite-population  the target file is the whole population and has no sampling error
 """
 
 

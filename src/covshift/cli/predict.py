@@ -198,12 +198,13 @@ _COLUMNS = {"interval": ["lower", "upper"], "set": ["set"]}
 _INTERVALS = """
 --interval PERCENT...  columns lower and upper: the number is between them with this probability, as
   in 90
---set PERCENT...  column set: classes, joined by |, the true one among them with it, as in 90
+--set PERCENT...  column set: classes, joined by |, that contain the true one with this
+  probability, as in 90
 --calibration FILE  labelled rows that the model has not seen; needed unless covshift fit had
-  --calibrate. Coverage is then that on the table, which is read whole, else that on the target of
-  the fit
---by-class  sets whose coverage holds in every class, rare ones too, each by its own rows of
-  --calibration
+  --calibrate. The coverage then is for this table, which is read as a whole; otherwise for the
+  target of the fit
+--by-class  sets with the coverage in every class, even rare ones; each class is calibrated by its
+  own rows of --calibration
 --weight COL  probability weights of the rows of --calibration
 --json  print the summary as JSON on stdout
 """

@@ -41,7 +41,7 @@ def add(commands: Any) -> None:
     columns.add_argument(
         "--batch",
         metavar="COL",
-        help="of the target, such as its months: each gets its own section; no feature",
+        help="batches of the target, such as months; each gets its own section (not a feature)",
     )
     options.add_task(parser)
     compare.add_comparison(parser)

@@ -186,7 +186,7 @@ def run_answered(args: argparse.Namespace) -> int:
             argv = answered(argv, asked.options)
             args = args.parse(argv)
             args.argv, args.asked = argv, asked_before
-    raise InputError("There is no end of doubtful columns. Add --ask to see them.")
+    raise InputError("Too many columns could be read in two ways. Add --ask to see them.")
 
 
 def complete(args: argparse.Namespace) -> None:

@@ -91,7 +91,7 @@ class LeftOut(fields.Kind):
                 f"{path[0]} with method='jackknife+' of a kernel machine predicts from training "
                 "rows without each of them, which cannot be saved. Fit it with method='cv+' or "
                 "'split'; or keep it with joblib or pickle, and load such a file only if you trust "
-                "whoever wrote it."
+                "its author."
             )
         return None
 

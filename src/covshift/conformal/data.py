@@ -183,7 +183,7 @@ def groups_of(X: Any, by: str | int, title: str) -> NDArray[Any]:
     names = validation.column_names(X)
     if names is not None:
         if str(by) not in names:
-            raise InputError(f"by={by!r} names a column, but {title} has none of this name.")
+            raise InputError(f"by={by!r} names a column, but {title} has no such column.")
         return np.array(cells_of(X, str(by), title))
     values = np.asarray(X)  # of numbers, or of mixed cells
     if isinstance(by, str) or not -values.shape[1] <= by < values.shape[1]:

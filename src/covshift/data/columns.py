@@ -196,7 +196,7 @@ def _numbers(name: str, column: Any, remedy: str) -> Outcome:
             y[k] = np.inf
         except (TypeError, ValueError) as error:
             raise InputError(
-                f"The outcome {name!r} holds {cell!r} in row {k}, which is no number."
+                f"The outcome {name!r} holds {cell!r} in row {k}, which is not a number."
             ) from error
     infinite = np.flatnonzero(present & ~(np.abs(y) <= LARGEST))
     if len(infinite):
@@ -336,7 +336,7 @@ class NamedColumns:
             if not names and not more:
                 more = " Its columns have no names: pass a data frame, or one value per row."
             raise InputError(
-                f"{argument}={name!r} names a column, but {title} has none of this name."
+                f"{argument}={name!r} names a column, but {title} has no such column."
                 f"{meant(name, names)}{listed}{more}"
             )
         if self._roles.get(name) == "y" and argument not in ("y", "y_target"):

@@ -106,7 +106,7 @@ def refuse(path: Path, what: str) -> InputError:
     return InputError(
         f"{'.'.join(path)} is {what}, which cannot be saved: a model file holds numbers, texts and "
         "objects of covshift's own classes, and no code. Use one of these instead; or keep the "
-        "object with joblib or pickle, and load such a file only if you trust whoever wrote it."
+        "object with joblib or pickle, and load such a file only if you trust its author."
     )
 
 
@@ -281,7 +281,7 @@ class OneOf(Kind):
 
     def read(self, data: Any, sizes: Sizes, source: Reader) -> str:
         if not isinstance(data, str) or data not in self.choices:
-            raise ValueError(f"{str(data)[:50]!r} is none of {', '.join(self.choices)}")
+            raise ValueError(f"{str(data)[:50]!r} is not one of {', '.join(self.choices)}")
         return data
 
 
@@ -321,7 +321,7 @@ class Labels(Kind):
     def read(self, data: Any, sizes: Sizes, source: Reader) -> NDArray[Any]:
         labels = PLAIN.read(data, sizes, source)
         if not isinstance(labels, np.ndarray) or labels.ndim != 1:
-            raise ValueError("the classes are no array")
+            raise ValueError("the classes are not an array")
         fit_shape(labels.shape, (self.size,), sizes, "the classes")
         if not np.array_equal(np.unique(labels), labels):
             raise ValueError("the classes are not distinct and in order")
@@ -339,7 +339,7 @@ class Size(Kind):
 
     def read(self, data: Any, sizes: Sizes, source: Reader) -> int:
         if type(data) is not int or not 1 <= data < 2**31:
-            raise ValueError(f"{str(data)[:50]!r} is no size")
+            raise ValueError(f"{str(data)[:50]!r} is not a size")
         fit_shape((data,), (self.name,), sizes, "a size")
         return data
 

@@ -77,10 +77,10 @@ def labels_of_rows(y: Any, name: str, rows: int | None, of: str) -> NDArray[Any]
     if len(kinds) > 1:
         raise InputError(
             f"{name} mixes {' and '.join(sorted(kinds))}, such as {_one_of_each(cells)}. Write all "
-            "labels alike."
+            "labels in the same way."
         )
     if not kinds <= {"numbers", "text", "bytes"}:
-        raise InputError(f"{name} holds {kinds.pop()}, which are no labels. Pass text or numbers.")
+        raise InputError(f"{name} holds {kinds.pop()}, which are not labels. Pass text or numbers.")
     return np.array(cells) if kinds == {"numbers"} else labels
 
 

@@ -286,7 +286,7 @@ def repeated(counts: Any, length: int, name: str, *, of: str, weight: str) -> Ro
     broken = int((values != np.round(values)).sum())
     if broken:
         raise InputError(
-            f"{name} holds {broken} values that are no whole numbers, but says how often each row "
+            f"{name} holds {broken} values that are not whole numbers, but says how often each row "
             f"was seen. Weights that say how much a row stands for, on any scale, are {weight}."
         )
     total = values.sum()
@@ -294,7 +294,7 @@ def repeated(counts: Any, length: int, name: str, *, of: str, weight: str) -> Ro
         shown = f"{int(total):,}" if total < 1e15 else f"{total:.3g}"
         raise InputError(
             f"{name} sums to {shown}, and at most {_MOST_ROWS:,} rows are made. Divide it by a "
-            f"constant, or pass it as weights, of which the scale says nothing: {weight}."
+            f"constant, or pass it as weights, whose scale does not matter: {weight}."
         )
     return np.repeat(np.arange(length), values.astype(np.int64))
 

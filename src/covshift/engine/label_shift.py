@@ -163,7 +163,7 @@ def which_shift(p: float) -> str:
         return ""
     if p < _LEVEL:
         return (
-            f" Within classes the columns differ too ({_p_value(p)}): it is no label shift either."
+            f" Within classes the columns differ too ({_p_value(p)}): it is not label shift either."
         )
     return (
         f" Within classes the columns do not differ ({_p_value(p)}): this may be label shift, for "

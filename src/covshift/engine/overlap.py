@@ -123,7 +123,7 @@ _SPLIT = 0.5  # of the target outside in one column: samples of other years or p
 
 def _answered(where: str) -> Note:
     text = (
-        f"{where}. The sample shows nothing there: the number rests on the outcomes of target "
+        f"{where}. The sample has no rows there: the number rests on the outcomes of target "
         "rows, not on the correction."
     )
     return Note("uncovered target", text, "warning")

@@ -48,7 +48,7 @@ def estimate(
     shift: str = "covariate",
     random_state: int = 0,
 ) -> Estimates:
-    """Say what a quantity is in the population, from a sample of whoever was easy to reach.
+    """Say what a quantity is in the population, from a sample of people who were easy to reach.
 
     The default is cross-fitted and doubly robust. With h(x) = E[y | x], predicted for every row by
     models that have not seen it, weights w that carry the sample to the target, and the target's

@@ -337,7 +337,7 @@ class Run:
             more = which_shift(within_classes(problem, y[len(rows) :], rows, there))
         self.notes += about_assumption(apart[0], len(rows), of, more)
         if alike:
-            text = f"All {len(rows)} outcomes of target rows are alike: they tell no spread."
+            text = f"All {len(rows)} outcomes of target rows are equal and show no spread."
             self.notes.append(Note("alike outcomes", text, "warning"))
         self.notes += no_labels_in(without)
 
@@ -517,7 +517,7 @@ def labelled_rows(sample: Samples, outcomes: list[Outcome], *, selected: bool) -
         if strange:
             raise InputError(
                 f"y_target has the outcome {str(min(strange))!r}, which no row of the sample has. "
-                "Spell categories alike in both."
+                "Spell categories the same way in both."
             )
     chosen = np.any([outcome.present for outcome in there], axis=0)
     given = sample.beside.get("probability")
@@ -624,8 +624,8 @@ def draws(
         return found, made
     if len(found) < max(2, count / 2):
         raise NoOverlapError(
-            f"In {count - len(found)} of {count} draws no weights were found, so that the others "
-            f"say nothing about the error. The last reason: {failure}"
+            f"In {count - len(found)} of {count} draws no weights were found, so the "
+            f"others cannot show the error. The last reason: {failure}"
         )
     return found, made.first(len(found))
 

@@ -384,7 +384,7 @@ def _models(model: Any, target_scores: Any) -> list[tuple[Any, str, Any]]:
             "with their names."
         )
     if len(set(map(str, model))) < len(model):
-        raise InputError(f"model has names that are written alike: {list(model)}. Rename them.")
+        raise InputError(f"model has names that are spelled the same: {list(model)}. Rename them.")
     scores = target_scores or {}
     unknown = sorted(set(map(str, scores)) - set(map(str, model)))
     if unknown:
@@ -437,7 +437,7 @@ def labels_of_batches(batch: Any, X: Any, X_target: Any) -> tuple[Any, Any]:
     names = column_names(target) or []
     if batch not in names:
         raise InputError(
-            f"batch={batch!r} names a column, but X_target has none of this name. Pass one "
+            f"batch={batch!r} names a column, but X_target has no such column. Pass one "
             "label per target row."
         )
     labels = column_of(target, batch)

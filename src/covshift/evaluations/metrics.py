@@ -126,8 +126,9 @@ def number_metrics(asked: Any) -> list[Any]:
             raise InputError("Cost is for classes, but y holds numbers.")
         if not callable(name) and name not in every:
             raise InputError(
-                f"metrics holds {name!r}, which is no metric of numbers.{meant(name, every)} Those "
-                f"are {', '.join(every)}, or a function loss(y, prediction) of one number per row."
+                f"metrics holds {name!r}, which is not a metric for numbers.{meant(name, every)} "
+                f"Those are {', '.join(every)}, or a function loss(y, prediction) of one number "
+                "per row."
             )
     return names
 
@@ -192,16 +193,16 @@ def _named(
     entry = every.get(base)
     if entry is None or (base != name and entry.of != "one class"):
         raise InputError(
-            f"metrics holds {name!r}, which is no metric of classes.{meant(name, every)} Those are "
-            f"{', '.join(every)}, and those of one class also with _weighted or _per_class; or a "
-            "function loss(y, score)."
+            f"metrics holds {name!r}, which is not a metric for classes.{meant(name, every)} Those "
+            f"are {', '.join(every)}, and those of one class also with _weighted or _per_class; "
+            "or a function loss(y, score)."
         )
     needs = _needs(entry)
     if not _enough(entry, given):
         have = (
             "only predicted classes"
             if given == "predictions"
-            else "scores that are no probabilities"
+            else "scores that are not probabilities"
         )
         raise InputError(
             f"The metric {name!r} needs {needs}, but there are {have}. Pass a model with "
@@ -300,7 +301,7 @@ def _checked_costs(costs: Any, K: int) -> Real:
         found = np.empty(0)
     if found.shape != (K, K) or not np.isfinite(found).all():
         raise InputError(
-            f"Cost({costs!r}) is no table of costs. Pass {K} lines of {K} finite costs: of "
+            f"Cost({costs!r}) is not a table of costs. Pass {K} lines of {K} finite costs: of "
             "every true class (line) and predicted class (column)."
         )
     return found

@@ -96,7 +96,7 @@ def about_scores(scored: Scored) -> Iterator[Note]:
     if all(within):
         text = (
             f"{named}: scores are within 0 and 1, but do not sum to one over the classes. They "
-            "rank the rows, and are no probabilities."
+            "rank the rows but are not probabilities."
         )
         yield Note("scores", text, "warning")
     elif any(len(part) >= _ENOUGH for part, inside in zip(parts, within, strict=True) if inside):
@@ -137,7 +137,7 @@ def undefined_labels(rows: Table) -> Iterator[Note]:
         text = (
             f"The {rows[0].rows} labels of the target alone do not define "
             f"{', '.join(sorted(undefined))}: a class is missing among them or is never predicted, "
-            "or they are all alike."
+            "or they are all equal."
         )
         yield Note("undefined labels", text)
 

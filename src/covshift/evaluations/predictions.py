@@ -276,7 +276,7 @@ class Reader:
         if len(classes) != 2:
             raise InputError("positive names one of two classes, but there are more.")
         if spelled(self.asked.positive) not in classes:
-            raise InputError(f"positive={self.asked.positive!r} is none of {list(classes)}.")
+            raise InputError(f"positive={self.asked.positive!r} is not one of {list(classes)}.")
         return classes.index(spelled(self.asked.positive))
 
     def _no_threshold(self, classes: Sequence[str]) -> None:
