@@ -366,3 +366,18 @@ def test_what_was_found_once_is_the_kernel_of_the_first_fit():
     found = covshift.compare(*rows, learner="vsvm", methods=["none", "entropy"]).rows_compared
     assert found.options("entropy")["kernel"] is found.options("none")["kernel"]
     assert compare(methods=["none"]).rows_compared.options("none") == {}
+
+
+@pytest.mark.parametrize(
+    ("kind", "task"),
+    [("minutes", "regression"), ("decimals", "regression"), ("digits", "classification")],
+)
+def test_what_outcomes_are_follows_from_their_values(kind, task):
+    """Numbers of many values were taken for as many classes."""
+    rng = np.random.default_rng(0)
+    X, T = rng.normal(size=(80, 2)), rng.normal(0.3, 1, size=(60, 2))
+    y = 3 * X[:, 0] + rng.normal(size=80)
+    y = {"minutes": np.round(100 * y), "decimals": np.round(y) / 2, "digits": np.round(y) % 3}[kind]
+    options = {"learner": "linear", "methods": ["cdf"], "n_folds": 2}
+    found, told = (covshift.compare(X, y, T, **options, **more) for more in ({}, {"task": task}))
+    assert [row["risk"] for row in found.rows] == [row["risk"] for row in told.rows]

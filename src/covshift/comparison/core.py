@@ -22,7 +22,7 @@ from ..data.row_weights import RowWeights, check_weight, row_weights, target_wei
 from ..data.validation import Target, checked, is_margins, unwrap_target
 from ..encoding import encoded as grouped
 from ..exceptions import InputError, MarginsWarning
-from ..numerics.array import Real, Rows
+from ..numerics.array import Real, Rows, is_array, to_numpy
 from ..numerics.coordinates import OnCoordinates, Unchanged
 from ..numerics.hashing import Keys, row_hash
 from ..numerics.parallel import one_thread
@@ -58,6 +58,8 @@ from .target import (
     methods_with_margins,
     refuse_scored,
 )
+
+_FEW_NUMBERS = 10  # different whole numbers that may be classes
 
 
 def compare(
@@ -116,7 +118,8 @@ def compare(
     cv : splitter, optional
         With ``estimators``: default `covshift.comparison.TargetSafeSplit`; all share its folds.
     task : {"classification", "regression"}, optional
-        Of the learner; default "classification".
+        Of the learner. Default: "regression" where ``y`` holds numbers with decimals or more than
+        ten different ones, else "classification".
     methods : list of str, optional
         Names of weighters and corrections to compare for the learner, after "none"; default: all
         that suit it.
@@ -210,7 +213,7 @@ def compare(
     for name, value in (("baseline", baseline), ("cv", cv)):
         if value is not None:
             raise InputError(f"{name} belongs to estimators: pass estimators={{name: estimator}}.")
-    of_learner["task"] = task or "classification"
+    of_learner["task"] = task or _task_of(y)
     if methods is not None:
         of_learner["methods"] = [
             method_named(learner, part) if isinstance(part, str) else part for part in methods
@@ -228,6 +231,16 @@ def compare(
         **of_learner,
         **shared,
     )
+
+
+def _task_of(y: Any) -> str:
+    """What outcomes are, where nobody says it."""
+    values = to_numpy(y) if is_array(y) else np.asarray(y)
+    if values.dtype.kind not in "iuf":
+        return "classification"
+    levels = np.unique(values[np.isfinite(values)])
+    whole = len(levels) <= _FEW_NUMBERS and bool((np.mod(levels, 1) == 0).all())
+    return "classification" if whole else "regression"
 
 
 def compare_learner(
