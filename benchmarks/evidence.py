@@ -10,7 +10,7 @@
 
 Parts of all benchmarks share the processes, longest first. A benchmark of which all parts are done
 is written to results/; what lacks a part keeps its last result. Without a network and without git
-(then COMMIT names the commit) the same; what needs a package that is not here is left out.
+(COMMIT names the commit) the same; what needs a package that is not here is left out.
 """
 
 from __future__ import annotations

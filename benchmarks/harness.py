@@ -79,14 +79,16 @@ def machine(packages: Sequence[str] = PACKAGES) -> str:
 
 @cache
 def commit() -> str:
-    """Return the commit of the code, or what the variable COMMIT says where there is no git.
+    """Return the commit of the code: what the variable COMMIT says, else git.
 
     A plus at its end: the code has changed since.
     """
+    if told := os.environ.get("COMMIT"):
+        return told
     found = _git("rev-parse", "--short=8", "HEAD")
-    if not found:
-        return os.environ.get("COMMIT", "unknown")
-    return found + ("+" if _git("status", "--porcelain", "--", *_code_of_all()) else "")
+    return (found or "unknown") + (
+        "+" if _git("status", "--porcelain", "--", *_code_of_all()) else ""
+    )
 
 
 def _git(*arguments: str) -> str:
