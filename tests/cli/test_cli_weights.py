@@ -139,5 +139,5 @@ def test_fractions_are_weights_and_no_frequencies(tmp_path):
         options = COMMANDS[command]
         result = covshift(command, train, target, *options, "--frequency", "d")
         assert result.code == 2
-        assert "no whole numbers" in result.err
+        assert "not whole numbers" in result.err
         assert "are --weight" in result.err

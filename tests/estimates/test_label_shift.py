@@ -291,7 +291,7 @@ def _with_outcomes(kind, seed=1):
     return X, y.astype(float), T, there.astype(float)
 
 
-_WHICH = [("label shift", "this may be label shift"), ("concept drift", "no label shift either")]
+_WHICH = [("label shift", "this may be label shift"), ("concept drift", "not label shift either")]
 
 
 @pytest.mark.thorough

@@ -124,12 +124,12 @@ def _one_argument(y):
         ({"metrics": _fails}, "'_fails' failed: KeyError: 'price'"),
         ({"metrics": _one_argument}, "'_one_argument' failed: TypeError"),
         ({"metrics": Cost("abc")}, r"Cost\('abc'\) is not a table"),
-        ({"metrics": Cost([[1], [2, 3]])}, "no table of costs"),
+        ({"metrics": Cost([[1], [2, 3]])}, "is not a table of costs"),
         ({"weighter": LogisticRegression()}, "no usable fit"),
         ({"sample_weight": "w"}, "sample_weight='w' names a column, but X"),
         ({"X": X * 1e200, "target": T * 1e200}, "X has numbers beyond 1e.100 in 'x0', 'x1'"),
         ({"target": T * [1, 1e200]}, "X_target has numbers beyond 1e.100 in 'x1'"),
-        ({"batch": "month"}, "X_target has none"),
+        ({"batch": "month"}, "X_target has no such column"),
     ],
 )
 def test_what_cannot_be_judged_is_refused(ask, options, message):

@@ -60,7 +60,7 @@ EXCEPTIONS = [
     Exception_(
         "repeat_rows",
         "sample_weight: a billionth of it",
-        Refuses("no whole numbers"),
+        Refuses("not whole numbers"),
         "counts have a scale",
     ),
     Exception_(
