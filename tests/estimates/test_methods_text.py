@@ -235,7 +235,7 @@ CASES = {
 }
 
 
-@pytest.mark.part(4)
+@pytest.mark.part(9)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", CASES)
 def test_text_and_checklist_say_what_was_done_and_nothing_else(name):

@@ -390,6 +390,7 @@ def numbers_of(text):
     return json.loads(text[text.index(">", start) + 1 : text.index("</script>", start)])
 
 
+@pytest.mark.thorough
 def test_the_page_has_the_methods_sections_and_checklists(two, estimates, evaluations):
     text = unescape(report.build(two, estimates, evaluations))
     for answer in (estimates, evaluations):

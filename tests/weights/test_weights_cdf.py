@@ -507,7 +507,7 @@ def test_weights_survive_pickling():
     "options",
     [
         {},
-        {"solver": "matrix-free", "tol": 1e-9},
+        pytest.param({"solver": "matrix-free", "tol": 1e-9}, marks=pytest.mark.thorough),
         {"views": Pairwise(symmetric=True)},
         {"views": Sliced(n_directions=10), "random_state": 0},
         {"purpose": "training"},
