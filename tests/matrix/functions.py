@@ -155,6 +155,7 @@ def method_fitted(problem: Problem) -> Any:
         problem.y,
         problem.X_target,
         learner="linear",
+        task="classification",
         methods=[],
         weighter="gaussian-ratio",
         n_folds=2,

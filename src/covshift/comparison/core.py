@@ -235,7 +235,10 @@ def compare(
 
 def _task_of(y: Any) -> str:
     """What outcomes are, where nobody says it."""
-    values = to_numpy(y) if is_array(y) else np.asarray(y)
+    try:
+        values = to_numpy(y) if is_array(y) else np.asarray(y)
+    except ValueError:  # rows of several lengths, which are refused where outcomes are read
+        return "classification"
     if values.dtype.kind not in "iuf":
         return "classification"
     levels = np.unique(values[np.isfinite(values)])
