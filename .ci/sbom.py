@@ -1,6 +1,6 @@
 """Write the software bill of materials of a built wheel: CycloneDX, as JSON.
 
-    python .ci/sbom.py dist/covshift-0.1.0-py3-none-any.whl cli > covshift-0.1.0.cdx.json
+    python .ci/sbom.py dist/covshift-0.9.0-py3-none-any.whl cli > covshift-0.9.0.cdx.json
 
 It asks pip what it would install for the wheel and its extras, here and today, and does not do it.
 The wheel itself pins nothing: the bill says with which versions it was checked. `packaging`, which

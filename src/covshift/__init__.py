@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from .persistence import load, save
     from .robust import RobustBiasAware
 
-__version__ = "0.1.0"
+__version__ = "0.9.0"
 
 _MODULES = (
     "bounds",

@@ -278,7 +278,7 @@ def test_one_feature_is_nested_whole():
 # One tree, against brute force
 
 
-@pytest.mark.part(4)
+@pytest.mark.part(8)
 @both_ways
 @each_correction
 @pytest.mark.parametrize(
@@ -324,6 +324,7 @@ def test_depth_is_limited_as_by_brute_force():
     np.testing.assert_allclose(gains_in_order(tree), gains, rtol=1e-7)
 
 
+@pytest.mark.thorough
 def test_large_trees_keep_their_gains_exact():
     X, T, g, _ = sample(N=400, M=100, n=4, digits=8)
     for correction, lam in ((Additive(), 0.0), (CORRECTIONS["blended"], 0.0), (Additive(), 2.0)):

@@ -60,7 +60,7 @@ def counted_diagonal(correction, X, T, w):
 # One tree
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(6)
 @each_correction
 @pytest.mark.parametrize(
     ("lam", "price", "weighted"), [(0.0, 0.0, False), (1.5, 0.0, True), (0.3, 0.05, True)]

@@ -328,6 +328,7 @@ def test_limits_and_sensitivity_reach_the_answer(files, handed, truth):
     assert found["estimates"][0]["sensitivity_interval"] == pytest.approx(wide)
 
 
+@pytest.mark.thorough
 def test_a_null_is_what_the_line_is_about(files, truth):
     result = call(files, "--null", "0.9")
     assert result.code == 0, result.err

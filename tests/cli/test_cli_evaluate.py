@@ -127,6 +127,7 @@ def test_sensitivity_and_a_null_reach_the_answer(files, handed, truth):
     assert truth.robustness(0.5).sentence in found["assumption"]
 
 
+@pytest.mark.thorough
 def test_groups_are_those_of_both_files(files):
     result = call(files, "--by", "town", "--metric", "accuracy", "--json")
     found = json.loads(result.out)["performances"]

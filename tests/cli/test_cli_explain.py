@@ -29,6 +29,7 @@ def call(*more):
     return covshift("explain", "train.csv", "target.csv", "--outcome", "y", *more)
 
 
+@pytest.mark.thorough
 def test_the_explanation_is_that_of_the_library(files):
     train, target = (part.drop(columns="p") for part in files)
     done = call("--drop", "p", "--json", "-o", "parts.csv")
@@ -53,6 +54,7 @@ def test_a_metric_of_a_model_is_explained(files):
     assert expected.sentence in done.out
 
 
+@pytest.mark.thorough
 def test_columns_are_joined_and_wrong_ones_refused(files):
     names = ",".join(TARGET[0][:2])
     done = call("--drop", "p", "--join", f"both={names}")

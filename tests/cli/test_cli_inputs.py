@@ -84,6 +84,7 @@ def test_imputing_fills_the_median_and_adds_an_indicator(tmp_path, target):
     assert "were filled and marked: 'age' (1 and 0)" in result.err
 
 
+@pytest.mark.thorough
 def test_a_word_for_missing_values_can_be_named(tmp_path, target):
     path = write(tmp_path / "t.csv", with_cell(TRAIN, 3, "age", "?"))
     refused = weigh(path, target, "--ask")
@@ -125,7 +126,7 @@ def test_text_becomes_one_column_a_level(train, target):
     assert samples.X[1, 2:].tolist() == [0, 1, 0]
 
 
-@pytest.mark.part(4)
+@pytest.mark.part(8)
 @pytest.mark.parametrize(
     ("name", "values", "reason", "remedy"),
     [
@@ -280,7 +281,7 @@ def test_a_broken_file_is_named_with_what_to_do(tmp_path, target, case):
         assert result.out == ""
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(6)
 @pytest.mark.parametrize(
     "content",
     [

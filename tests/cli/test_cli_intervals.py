@@ -312,6 +312,7 @@ def test_rows_beyond_the_training_rows_have_infinite_intervals_and_a_note(files,
 # predict --calibration
 
 
+@pytest.mark.thorough
 @pytest.mark.part(20)
 @pytest.mark.parametrize(
     ("short", "label", "option", "kind"),

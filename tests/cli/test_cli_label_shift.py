@@ -33,6 +33,7 @@ def files(tmp_path_factory):
     return [folder / "train.csv", folder / "target.csv"]
 
 
+@pytest.mark.thorough
 def test_estimate_has_the_number_of_the_library(files):
     found = covshift("estimate", *files, "--outcome", "y", "--shift", "label", "--json")
     assert found.code == 0

@@ -361,7 +361,7 @@ def test_bad_files_are_refused(files):
 # fit
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(6)
 @pytest.mark.parametrize("method", ["blended", "additive", "cdf", "raking", "none"])
 @pytest.mark.parametrize("learner", ["vsvm", "vboost"])
 def test_a_model_is_fitted_to_margins_and_predicts(files, learner, method):

@@ -64,7 +64,7 @@ def answer(*args: str) -> dict:
     return json.loads(result.out)
 
 
-@pytest.mark.part(20)
+@pytest.mark.part(40)
 @pytest.mark.parametrize("by", [None, *GROUPS])
 def test_estimate(files, by):
     more = [] if by is None else ["--by", by]
@@ -101,6 +101,7 @@ def by_letters():
     return [row.value for row in found.estimates]
 
 
+@pytest.mark.thorough
 @pytest.mark.part(20)
 @pytest.mark.parametrize("kind", [str, "category", int, bool])
 def test_a_group_of_any_type_gives_one_number(by_letters, kind):
@@ -293,6 +294,7 @@ def test_one_row_of_9_or_99_may_be_a_count_and_several_are_missing(tmp_path, num
 DATES = {"19-Sep-03": "17-Nov-04", "1.2.2026": "15.11.2026", "10:30": "9:15"}
 
 
+@pytest.mark.thorough
 @pytest.mark.part(20)
 @pytest.mark.parametrize("one", DATES)
 def test_dates_that_are_not_iso_are_read_alike_in_files_and_frames(tmp_path, one):
@@ -310,6 +312,7 @@ def test_dates_that_are_not_iso_are_read_alike_in_files_and_frames(tmp_path, one
     assert text.startswith("Left out 'day'" if ":" in one else "Read 'day' as dates like %d")
 
 
+@pytest.mark.thorough
 def test_a_column_without_values_in_one_frame_is_left_out():
     frame = CODED[["x", "y"]].assign(z=np.nan)
     found = estimate(frame, "y", CODED_TARGET[["x", "z"]])

@@ -52,7 +52,7 @@ def test_machines_do_not_depend_on_the_partitions(correction, chunks):
     assert two.target_coverage_ == pytest.approx(one.target_coverage_)
 
 
-@pytest.mark.part(20)
+@pytest.mark.part(40)
 @pytest.mark.parametrize("chunks", PARTITIONS.values(), ids=PARTITIONS)
 @pytest.mark.parametrize("views", ["additive", Sliced(n_directions=4)], ids=str)
 @pytest.mark.parametrize("reg", [None, 0.3])
@@ -144,6 +144,7 @@ def test_columns_of_parquet_files_stay_in_their_partitions(files):
     np.testing.assert_allclose(found.compute(), one.predict_proba(frame[columns]), atol=1e-7)
 
 
+@pytest.mark.thorough
 def test_weights_of_parquet_files_are_in_the_partitions_of_the_files(files):
     folder, frame = files
     data = dd.read_parquet(folder)

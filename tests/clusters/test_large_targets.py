@@ -70,6 +70,7 @@ def test_distribution_functions_move_by_half_a_threshold_at_most():
             assert abs(functions[0] - functions[1]).max() <= (0.5 / 100 + 2 / M) / n
 
 
+@pytest.mark.thorough
 def test_merging_moves_a_fit_far_less_than_another_target_would(monkeypatch):
     target = T[:6000]
     monkeypatch.setattr(module, "_THRESHOLDS", 1 << 12)

@@ -238,6 +238,7 @@ def test_large_samples_are_thinned_and_it_is_said():
     assert found.to_dict()["notes"][0]["kind"] == "thinned"
 
 
+@pytest.mark.thorough
 def test_a_machine_with_corrections_and_a_machine_beside_trees():
     names = [m.name for m in methods_for("vsvm", 2)]
     assert {"none", "cdf", "blended", "additive", "pairwise", "multiplicative"} <= set(names)

@@ -342,6 +342,7 @@ def test_groups_have_thresholds_of_their_own():
 # by="class"
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("randomized", [False, True])
 @pytest.mark.parametrize("score", SCORES)
 @pytest.mark.parametrize("method", ["split", "cv+"])

@@ -51,7 +51,7 @@ def model(**options):
 # frames
 
 
-@pytest.mark.part(4)
+@pytest.mark.part(8)
 @pytest.mark.parametrize("score", ["absolute", "normalized"])
 @pytest.mark.parametrize("method", ["split", "cv+"])
 def test_frames_of_pandas_with_text_columns(score, method):

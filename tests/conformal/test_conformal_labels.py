@@ -44,6 +44,7 @@ def half_width(model, coverage):
     return (found.upper - found.lower) / 2
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("L", [1, 5, 8, 9, 30])
 def test_thresholds_are_those_of_the_oracle(L, weighted):

@@ -165,7 +165,7 @@ def test_uniform_is_example_2_2_on_every_kind_of_sample(sample):
     np.testing.assert_allclose(dense(Uniform(), X, T), reference.lemma_2_1(X, at_or_above), **CLOSE)
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(6)
 def test_gaussian_is_example_2_1_on_every_kind_of_sample(sample):
     X, T = sample
     mean, std = T.mean(axis=0), T.std(axis=0)
@@ -646,7 +646,7 @@ CONTRACT = [
 ]
 
 
-@pytest.mark.part(4)
+@pytest.mark.part(8)
 @pytest.mark.parametrize("correction", CONTRACT, ids=label)
 def test_correction_keeps_the_contract(correction):
     check_correction(correction)

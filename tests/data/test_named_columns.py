@@ -56,6 +56,7 @@ def same(a, b):
         assert one.standard_error == two.standard_error
 
 
+@pytest.mark.part(3)
 def test_estimate_takes_columns_for_all_that_belongs_to_rows(frames):
     survey, target = frames
     drop = ["score", "income"]
@@ -175,6 +176,7 @@ def test_with_margins_the_named_columns_are_no_columns_without_a_margin():
     assert not [note for note in named.notes if note.kind == "columns without margins"]
 
 
+@pytest.mark.thorough
 def test_groups_that_the_target_does_not_have_leave_the_features():
     survey = SURVEY[["age", "ill", "layer"]]
     named = estimate(survey, "ill", TARGET[["age"]], by="layer", **OPTIONS)

@@ -127,7 +127,7 @@ NOT_AS_NUMBERS = {  # cells of a table and of its numbers are other cells
 }
 
 
-@pytest.mark.part(7)
+@pytest.mark.part(14)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("entry", QUICK)
 @pytest.mark.parametrize("kind", KINDS)
@@ -173,6 +173,7 @@ def test_diagnose_has_a_line_per_feature_and_gaps_among_them():
     assert not [name for name in names if "=" in name]
 
 
+@pytest.mark.thorough
 @pytest.mark.part(20)
 @pytest.mark.parametrize("what", ["mean", "proportion"])
 def test_estimate_of_all_kinds(what):

@@ -132,7 +132,7 @@ def test_coverage_is_that_of_the_features_v():
     assert expected < 0.7
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(6)
 @every
 def test_names_and_order_of_levels_change_no_prediction(name):
     new = dict(zip(LEVELS, ["d", "c", "a", "b"], strict=True))

@@ -58,7 +58,7 @@ ESTIMATORS = {
 }
 
 
-@pytest.mark.part(20)
+@pytest.mark.part(40)
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_the_contract_of_weights(name):
     estimator = ESTIMATORS[name]

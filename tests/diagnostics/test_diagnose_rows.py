@@ -189,6 +189,7 @@ def test_the_precision_that_weights_leave_is_data_and_a_line_of_its_own():
     assert "effective sample size" not in found.reason
 
 
+@pytest.mark.thorough
 def test_a_verdict_on_weights_of_few_rows_says_so_first():
     X, T = normal(400, 400)
     T += 0.5

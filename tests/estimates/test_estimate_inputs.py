@@ -293,6 +293,7 @@ def test_a_target_is_the_whole_population_or_not():
 # Sizes and kinds of outcomes
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("what", ["mean", "median", "coefficients"])
 @pytest.mark.parametrize("unit", [1e99, 1e-150])
 def test_outcomes_of_any_size(ask, what, unit):

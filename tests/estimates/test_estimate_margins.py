@@ -481,6 +481,7 @@ def test_a_small_empty_cell_leaves_a_number_with_a_warning():
     assert balanced == pytest.approx(0.5, abs=0.03)
 
 
+@pytest.mark.thorough
 def test_errors_follow_rows_whose_weights_are_not_at_a_limit():
     """Against what a little more design weight of each row does to the estimate."""
     rows = np.random.default_rng(5)

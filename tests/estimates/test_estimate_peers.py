@@ -87,7 +87,7 @@ def agrees(found, recorded):
     )
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(6)
 @pytest.mark.parametrize("design", DESIGNS)
 def test_means_and_ratios_are_those_of_svy(asked, design):
     svy = RECORDED["svy"][design]
@@ -95,6 +95,7 @@ def test_means_and_ratios_are_those_of_svy(asked, design):
     agrees(asked(design, what=Ratio(Z)).overall[0], svy["ratio"])
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("design", DESIGNS)
 def test_shares_have_the_logit_interval_of_svy(asked, design):
     svy = RECORDED["svy"][design]
@@ -104,7 +105,7 @@ def test_shares_have_the_logit_interval_of_svy(asked, design):
     agrees(asked(design, B, what=Proportion(1)).overall[0], expected)
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(6)
 @pytest.mark.parametrize("design", DESIGNS)
 def test_groups_are_the_domains_of_svy(asked, design):
     target_groups = np.arange(len(T)) % 3
@@ -135,7 +136,7 @@ def test_a_total_is_the_mean_of_svy_times_the_known_size(asked, design):
     agrees(row, {k: v * W.sum() for k, v in svy["mean"].items()})
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(6)
 @pytest.mark.parametrize("design", DESIGNS)
 def test_quantiles_have_the_intervals_of_svy(asked, design):
     levels = RECORDED["svy"][design]["quantiles"]["higher"]
@@ -144,6 +145,7 @@ def test_quantiles_have_the_intervals_of_svy(asked, design):
         agrees(row, recorded)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("design", DESIGNS)
 @pytest.mark.parametrize("family", ["linear", "logistic"])
 def test_coefficients_are_those_of_svy(asked, design, family):

@@ -48,6 +48,7 @@ def test_an_outcome_may_be_called_denominator():
     assert found.value == ask(named(Y + 5, "z"), what=Ratio(below)).value
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("y", [Y, RARE])
 def test_an_outcome_may_be_called_group(y):
     found, other = (ask(named(y, name), by=GROUP) for name in ("group", "z"))
@@ -57,6 +58,7 @@ def test_an_outcome_may_be_called_group(y):
 # Models and weighters
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(
     "options",
     [{"what": Total(1)}, {"what": Ratio(np.ones(N))}],

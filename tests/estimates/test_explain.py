@@ -155,6 +155,7 @@ def test_every_quantity_is_explained(asked):
         assert np.isfinite([part.standard_error for part in why.table]).all()
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("what", ["mean", "median"])
 def test_the_values_of_a_ratio_or_quantile_move_with_it(what):
     """To second order, so that little is left where the mean is linear in a column."""
@@ -175,6 +176,7 @@ def test_many_columns_are_shortened_in_print_alone():
     assert sums_to_the_change(why)
 
 
+@pytest.mark.thorough
 def test_margins_and_known_populations_are_explained():
     ages = {(-9, 0): 0.3, (0, 1): 0.4, (1, None): 0.3}
     town = {"a": 0.3, "b": 0.3, "c": 0.4}
@@ -260,6 +262,7 @@ def test_metrics_of_classes_are_explained(classified):
     assert found.explain(found["roc_auc"]).name == "AUC"
 
 
+@pytest.mark.thorough
 def test_the_slope_of_a_metric_is_its_change(classified):
     """The integral along the path is exact for accuracy, and for AUC to many digits."""
     model, here, there = classified
@@ -306,6 +309,7 @@ def test_evaluations_with_labels_have_three_parts(kind, classified):
         again.explain()
 
 
+@pytest.mark.thorough
 def test_a_waterfall_starts_at_the_sample_and_ends_at_the_target(mean, with_labels):
     pytest.importorskip("matplotlib")
     for why in (mean.explain(), with_labels):

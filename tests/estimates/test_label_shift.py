@@ -69,6 +69,7 @@ def by_hand(X, y, T):
     return reference.black_box_shares(q / (q @ r)[:, None], y, there / (there @ r)[:, None])
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("K", [2, 3])
 def test_shares_are_those_of_naive_loops(K):
     X, y, T, _ = samples(K)
@@ -90,6 +91,7 @@ def test_uncalibrated_chances_do_not_spoil_them_as_they_spoil_the_likelihood():
     assert abs(wrong[1] - there[1]) > 3 * found.standard_error
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("K", [2, 3])
 def test_errors_are_those_of_a_jackknife(K):
     X, y, T, _ = samples(K, 120, 90)

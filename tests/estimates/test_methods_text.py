@@ -235,7 +235,7 @@ CASES = {
 }
 
 
-@pytest.mark.part(9)
+@pytest.mark.part(18)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", CASES)
 def test_text_and_checklist_say_what_was_done_and_nothing_else(name):
@@ -296,6 +296,7 @@ def check_kept(found):
     assert data["checklist"] == [dict(line) for line in stored.checklist()]
 
 
+@pytest.mark.thorough
 def test_balance_is_that_of_the_answers_own_weights():
     found = estimate(X, Y, T, weighter="cdf")
     after = diagnose(X, T, weights=found)
@@ -307,6 +308,7 @@ def test_balance_is_that_of_the_answers_own_weights():
         assert line["finding"].startswith(f"largest standardised difference {worst:.3f}")
 
 
+@pytest.mark.thorough
 def test_columns_and_gaps_are_listed():
     lines = {line["item"]: line["finding"] for line in estimate(TABLE, SOME, TABLE_T).checklist()}
     gaps = int(TABLE["b"].isna()[9:].sum()), int(TABLE["town"].isna()[9:].sum())
@@ -346,6 +348,7 @@ def test_no_work_is_invented_and_none_is_superfluous():
         assert re.search(rf"{first}\b.{{0,120}}?{year}", text), work
 
 
+@pytest.mark.thorough
 def test_answers_without_their_run_say_so():
     with pytest.raises(InputError, match="methods_text needs the rows"):
         replace(estimate(X, Y, T), _source=None).methods_text()

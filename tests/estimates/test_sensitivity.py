@@ -130,7 +130,7 @@ class Half(LogisticRegression):
 _ASKED = {"mean": "mean", "total": Total(50), "cdf": CDF([2.0, 3.0]), "ratio": Ratio(3 + X[:, 0])}
 
 
-@pytest.mark.part(4)
+@pytest.mark.part(8)
 @pytest.mark.parametrize(
     ("what", "grouped"),
     [

@@ -434,6 +434,7 @@ def test_metrics_without_a_value_are_not_drawn(ask, axes):
     assert [len(line.get_xdata()) for line in ax.get_lines()] == [1, 1]
 
 
+@pytest.mark.thorough
 def test_batches_are_drawn_in_order_beside_the_labelled_rows(ask, axes):
     found = ask(metrics=["accuracy", "brier"], batch=MONTHS)
     seen = {"2024-02": 0.25}

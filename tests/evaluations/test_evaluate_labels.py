@@ -97,6 +97,7 @@ def test_a_mean_of_losses_likewise():
     assert found.same(line, "labels").value == pytest.approx(e[ASKED].mean())
 
 
+@pytest.mark.thorough
 def test_labels_alone_are_what_scikit_learn_says():
     names = ["accuracy", "roc_auc", "average_precision", "log_loss", "brier", "f1"]
     found = ask(metrics=names)

@@ -203,6 +203,7 @@ def test_models_that_learn_from_training_rows_are_parts_of_the_mixture(ask):
     assert sum(float(share[:-1]) for share in parts.values()) == pytest.approx(100, abs=3)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("positives", [1, 2])
 def test_a_fold_that_has_one_class_alone_is_no_hindrance(ask, positives):
     y = np.zeros(N, dtype=int)
@@ -245,6 +246,7 @@ def test_lean_and_trust_are_those_of_sums_over_rows(sample, weights, slopes, lea
     assert least <= trust <= most
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("slopes", [NONE, PART, MOST])
 def test_metrics_are_those_of_all_pairs_of_leaning_masses(ask, weights, slopes):
     s, s_t = (Scorer().predict_proba(rows)[:, 1] for rows in (X, T))

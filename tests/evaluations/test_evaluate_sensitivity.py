@@ -55,6 +55,7 @@ def ask(diagnosis):
     return asked
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("y", [FLAGS, LABELS], ids=["two", "three"])
 def test_means_of_losses_are_bounded_row_by_row(ask, y):
     model = LogisticRegression().fit(X, y)

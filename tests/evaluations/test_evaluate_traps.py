@@ -206,6 +206,7 @@ def test_a_loss_that_overwrites_what_it_gets_spoils_no_other_metric(ask):
     assert found["mae"].value == pytest.approx(ask(NUMBERS, Z, metrics="mae")["mae"].value)
 
 
+@pytest.mark.thorough
 def test_scores_of_any_size_give_the_same(ask):
     """Squares of scores neither overflow nor vanish."""
     expected = numbers(ask(P - 0.5, target_scores=P_TARGET - 0.5))
@@ -214,6 +215,7 @@ def test_scores_of_any_size_give_the_same(ask):
         assert numbers(found) == pytest.approx(expected, nan_ok=True)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("unit", [1e-70, 1e70])
 def test_errors_of_numbers_do_not_depend_on_the_unit(ask, unit):
     """Variances of squares are fourth powers, which overflow or vanish."""
@@ -256,6 +258,7 @@ def test_rounded_probabilities_are_probabilities(ask):
     assert ask(columns[0], target_scores=columns[1])["brier"].value > 0
 
 
+@pytest.mark.thorough
 def test_probabilities_here_and_log_odds_there_are_noted(ask):
     odds = np.log(P_TARGET / (1 - P_TARGET))
     assert "on the labelled rows, but not" in notes(ask(P, target_scores=odds), "scores")[0]
@@ -285,6 +288,7 @@ def test_labels_of_one_class_do_not_define_the_auc(ask):
     assert not notes(ask(y_target=Y_TARGET), "undefined labels")
 
 
+@pytest.mark.thorough
 def test_a_target_of_a_single_row_is_noted(ask):
     assert notes(ask(target=T[:1]), "one target row")
     assert not notes(ask(), "one target row")
@@ -294,6 +298,7 @@ def test_a_target_of_a_single_row_is_noted(ask):
     assert notes(found.batches["b"], "one target row")
 
 
+@pytest.mark.thorough
 def test_batches_are_in_order_and_dates_are_written_as_dates(ask):
     labels = rows_of_batches(np.array([10.5, 2.5])[HALF], M)
     assert [label for label, _ in labels] == ["2.5", "10.5"]

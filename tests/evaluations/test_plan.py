@@ -169,6 +169,7 @@ def test_a_whole_population_has_no_sampling_error_of_its_own():
     assert (whole.rows == sample.rows).all()
 
 
+@pytest.mark.thorough
 def test_the_labels_give_an_interval_of_the_planned_width():
     found = plan(X, YES, T, count=80)
     labels = found.labels(YES_THERE[found.rows])
@@ -219,6 +220,7 @@ def test_the_draw_follows_the_seed():
     assert first.probability == pytest.approx(other.probability)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(
     ("what", "lines"),
     [

@@ -330,6 +330,7 @@ def test_a_broken_sheet_is_an_input_error(workbook, change, before):
     assert "is not a readable Excel workbook" in told
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("member", ["xl/workbook.xml", "xl/styles.xml", "[Content_Types].xml"])
 @pytest.mark.parametrize("text", ["", "<a", "<a/>", f"{BOMB}<a>&e9;</a>"])
 def test_a_broken_workbook_is_an_input_error(workbook, member, text):

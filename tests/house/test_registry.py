@@ -141,6 +141,7 @@ def test_no_file_of_the_package_has_a_list_of_names_of_its_own():
 # What the entries say of themselves
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("name", CORRECTIONS)
 def test_what_a_correction_needs_and_can_is_true(name):
     entry, correction = TABLE[name], as_correction(name)

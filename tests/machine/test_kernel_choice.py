@@ -27,7 +27,7 @@ def fitted(X, y, correction="none", **options):
     return machine.decision_function(T) if made is VSVC else machine.predict(T)
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(6)
 @pytest.mark.parametrize("solver", ["dual", "primal"])
 @pytest.mark.parametrize("outcome", [y, X[:, 0] ** 2])
 def test_the_order_of_the_rows_does_not_matter(solver, outcome):

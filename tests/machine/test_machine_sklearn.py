@@ -55,7 +55,7 @@ def test_scikit_learns_own_checks(estimator, check):
     run_check(estimator, check)
 
 
-@pytest.mark.part(5)  # each of their many fits searches for a kernel
+@pytest.mark.part(10)  # each of their many fits searches for a kernel
 @parametrize_with_checks([VSVC(), VSVR()])
 def test_scikit_learns_own_checks_of_the_defaults(estimator, check):
     run_check(estimator, check)
@@ -95,7 +95,7 @@ def spying(Machine):
 # The target: an array or a one-tuple of it
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(4)
 @both
 @pytest.mark.parametrize("solver", ["dual", "primal"])
 def test_an_array_and_a_one_tuple_are_the_same_target(Machine, solver, scaled):
@@ -135,6 +135,7 @@ TOOLS = {
 each_tool = pytest.mark.parametrize("tool", TOOLS.values(), ids=TOOLS)
 
 
+@pytest.mark.part(3)
 @each_tool
 @both
 @either_routing
@@ -148,6 +149,7 @@ def test_a_one_tuple_gives_the_whole_target_to_every_fold(tool, Machine, routing
         np.testing.assert_array_equal(received, T)
 
 
+@pytest.mark.part(3)
 @each_tool
 @both
 @either_routing
@@ -371,7 +373,7 @@ def test_pickling_keeps_the_fit(Machine, variant, scaled):
     assert (loaded.reg_, loaded.target_coverage_) == (model.reg_, model.target_coverage_)
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(4)
 @both
 @pytest.mark.parametrize("correction", ["none", "multiplicative", "additive", "sliced", "blended"])
 def test_pickling_keeps_the_sums_of_partial_fit(Machine, correction, scaled):
@@ -467,7 +469,7 @@ def test_labels_and_weights_may_be_columns(library, scaled):
     assert columns.predict(T).tolist() == arrays.predict(T).tolist()
 
 
-@pytest.mark.part(5)
+@pytest.mark.part(10)
 @both
 @either_routing
 def test_searches_take_frames(Machine, frame, routing, scaled):

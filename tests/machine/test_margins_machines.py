@@ -238,7 +238,7 @@ def test_columns_without_a_margin_are_named():
 # Kernel machines
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(6)
 @pytest.mark.parametrize("make", SAMPLES)
 @pytest.mark.parametrize("correction", ["blended", Additive(), "doubly-corrected", "cdf", "none"])
 @pytest.mark.parametrize("solver", ["dual", "primal"])
@@ -254,6 +254,7 @@ def test_a_machine_is_that_of_the_rows(make, correction, solver):
     assert other.reg_ == pytest.approx(one.reg_)
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("coordinates", ["standard", "cdf", "none"])
 def test_the_kernel_sees_the_same_coordinates(coordinates):
     X, T = continuous()

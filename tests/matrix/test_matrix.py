@@ -55,7 +55,7 @@ def named(value):
     return getattr(value, "name", value)
 
 
-@pytest.mark.part(4)
+@pytest.mark.part(8)
 @pytest.mark.parametrize(("entry", "slot"), PAIRS, ids=named)
 def test_inputs_are_refused_in_words_or_get_the_canonical_answer(entry, slot):
     check(entry, slot, whole=False)

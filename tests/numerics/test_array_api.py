@@ -11,7 +11,7 @@ from covshift import v_matrix
 from covshift.corrections import Additive, Multiplicative
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(4)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("tied", [False, True])
 @pytest.mark.parametrize("correction", portable.CORRECTIONS, ids=portable.label)

@@ -73,7 +73,7 @@ CASES = {
 }
 
 
-@pytest.mark.part(2)
+@pytest.mark.part(4)
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("rank", [1, 3, 5])
 def test_minimum_is_that_of_brute_force(name, rank):

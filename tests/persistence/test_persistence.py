@@ -75,6 +75,7 @@ def model_of(estimator):
     )
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("name", list(FITTED))
 def test_what_is_saved_comes_back_to_the_last_bit(tmp_path, name):
     model = model_of(FITTED[name])

@@ -241,7 +241,7 @@ def assert_acts_the_same(one, other, rows):
             np.testing.assert_array_equal(found, expected)
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(6)
 @pytest.mark.parametrize("frames", [False, True], ids=["arrays", "frames"])
 @pytest.mark.parametrize("name", WEIGHTED)
 def test_a_loaded_weighter_is_the_one_that_was_fitted(name, frames, tmp_path):
@@ -276,7 +276,7 @@ def test_a_loaded_function_is_the_one_that_was_fitted(name, frames, tmp_path):
         assert list(again.feature_names_in_) == NAMES
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(6)
 @pytest.mark.parametrize("name", CONFORMAL)
 def test_loaded_intervals_and_sets_are_those_of_the_calibrated_model(name, tmp_path):
     model = calibrated(*CONFORMAL[name])
@@ -290,6 +290,7 @@ def test_loaded_intervals_and_sets_are_those_of_the_calibrated_model(name, tmp_p
         assert_same(getattr(model, attribute), getattr(again, attribute))
 
 
+@pytest.mark.thorough
 def test_a_file_keeps_no_calibration_rows_and_says_so(tmp_path):
     model = calibrated(*CONFORMAL["intervals"])
     silent = saved(model, tmp_path).expected_coverage(0.9)
@@ -314,6 +315,7 @@ def holds(path, rows):
     return any(np.isin(rows, array).any() for array in arrays)
 
 
+@pytest.mark.thorough
 def test_groups_margins_frames_and_gaps_come_back_with_a_calibrated_model(tmp_path):
     rows, target, new = (
         pd.DataFrame(part, columns=NAMES).assign(town=np.where(part[:, 1] > 0, "u", "v"))
@@ -341,6 +343,7 @@ def test_groups_margins_frames_and_gaps_come_back_with_a_calibrated_model(tmp_pa
     assert found.notes == far.predict_interval(FAR).notes
 
 
+@pytest.mark.thorough
 def test_a_doubly_robust_threshold_is_kept_where_it_was_asked_for(tmp_path):
     model = ConformalRegressor(Ridge(), threshold="dr", calibration_size=0.6, random_state=0)
     model.fit(X, NUMBER, X_target=T)
@@ -608,7 +611,7 @@ def one_of(name):
     return fitted(*FUNCTIONS[name])
 
 
-@pytest.mark.part(4)
+@pytest.mark.part(8)
 @pytest.mark.parametrize("name", HOSTILE + HOSTILE_FUNCTIONS)
 def test_an_array_of_another_size_type_or_place_is_refused_in_every_file(name, tmp_path):
     path = tmp_path / "e.covshift"

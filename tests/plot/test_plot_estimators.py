@@ -178,6 +178,7 @@ def test_what_is_never_reached_is_not_marked():
     assert display.reached == {"near": 1.0}
 
 
+@pytest.mark.thorough
 def test_no_curve_of_what_has_no_bounds():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 2))

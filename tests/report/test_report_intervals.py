@@ -81,6 +81,7 @@ def test_the_report_says_that_target_rows_have_calibrated(samples, intervals):
     assert "carried to the target" in built(intervals)[1]
 
 
+@pytest.mark.thorough
 def test_groups_have_a_line_each_and_their_names_stay_text(intervals):
     groups = {HOSTILE[0]: (0.87, (0.8, 0.9)), "b": (0.912, (0.85, 0.95))}
     asked = ExpectedCoverage(0.9, 0.01, (0.88, 0.92), groups)
@@ -98,6 +99,7 @@ def test_a_coverage_that_is_not_known_says_why(intervals):
     assert "nan" not in words.lower().split()
 
 
+@pytest.mark.thorough
 def test_intervals_that_are_all_infinite_still_make_a_page(intervals):
     nothing = np.full(len(intervals), np.inf)
     _, words = built(replace(intervals, lower=-nothing, upper=nothing))
@@ -105,6 +107,7 @@ def test_intervals_that_are_all_infinite_still_make_a_page(intervals):
     assert "none finite; 100.0% are infinite." in words
 
 
+@pytest.mark.thorough
 def test_sets_show_their_sizes(samples):
     X, T, y = samples
     classes = np.digitize(y, [-0.5, 0.5])

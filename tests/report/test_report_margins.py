@@ -31,6 +31,7 @@ def words(page):
     return " ".join(" ".join(Page(page).words).split())
 
 
+@pytest.mark.thorough
 def test_the_page_shows_every_published_number_before_and_after():
     page = report.build(diagnose(FRAME, MARGINS))
     text = words(page)
@@ -50,6 +51,7 @@ def test_the_page_shows_every_published_number_before_and_after():
     assert report.build(diagnose(FRAME, MARGINS)) == page
 
 
+@pytest.mark.thorough
 def test_estimate_comparison_and_labels_have_their_sections():
     found = estimate(FRAME, pd.Series(Y, name="ill"), MARGINS)
     rows = compare(FRAME, Y, MARGINS, learner="linear", methods=[]).rows_compared
@@ -88,6 +90,7 @@ def test_hostile_names_stay_text():
     assert len(page.ids) == len(set(page.ids))
 
 
+@pytest.mark.thorough
 def test_an_evaluation_which_needs_rows_is_refused():
     X = FRAME[["age"]]
     judged = evaluate(Predictions(Y, Y), X, Y, X)

@@ -85,6 +85,7 @@ def test_the_assumption_stands_in_every_report(answers):
         assert f'<p class="assumption">{said}</p>' in report.build_batches(given)
 
 
+@pytest.mark.thorough
 def test_an_answer_of_few_effective_rows_says_so_first(answers):
     estimated, judged, found, *_, intervals, _ = answers
     pairs = [(replace(answer, effective_sample_size=9.0), 120) for answer in (estimated, judged)]

@@ -519,6 +519,7 @@ def test_contract(options):
     check_weighter(CDFWeights(allow_no_overlap=True, **options))
 
 
+@pytest.mark.thorough
 def test_contract_of_the_tilted_weights():
     check_weighter(TiltedCDFWeights(allow_no_overlap=True))
 

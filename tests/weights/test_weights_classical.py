@@ -145,6 +145,7 @@ def test_the_contract_finds_weights_that_depend_on_the_order():
 # The true ratio
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(
     ("weighter", "bound"),
     [
@@ -539,6 +540,7 @@ def test_one_row_leaves_nothing_to_choose():
 # Discriminative
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize(
     "classifier",
     [

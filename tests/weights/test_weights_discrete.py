@@ -102,6 +102,7 @@ def test_every_name_is_tried_on_categories():
     assert {type(weighter) for weighter, *_ in FREE.values()} == set(WEIGHTERS.values())
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("M", [500, 50])
 @pytest.mark.parametrize("form", [codes, indicators], ids=["codes", "indicators"])
 @pytest.mark.parametrize("name", FREE)

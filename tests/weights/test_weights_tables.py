@@ -131,6 +131,7 @@ def levels_and_number(seed, N, M):
 FEATURES = [0, 1, 1, 1]
 
 
+@pytest.mark.part(3)
 @pytest.mark.parametrize("solver", ["dense", "matrix-free", "thresholds"])
 @pytest.mark.parametrize("tails", [False, True])
 @pytest.mark.parametrize("mirrored", [False, True])
@@ -170,6 +171,7 @@ def test_the_mismatch_is_a_mean_over_features():
     assert alone == cdf_mismatch(X, T, share, w) != pytest.approx(expected, rel=0.01)
 
 
+@pytest.mark.part(3)
 @each_kind
 def test_groups_of_one_column_change_nothing(weighter):
     X, T = (np.random.default_rng(k).normal(k / 3, 1.0, size=(40, 3)) for k in (0, 1))
@@ -200,7 +202,7 @@ def test_default_weights_of_estimates_know_the_features():
 # Frames and their numbers
 
 
-@pytest.mark.part(3)
+@pytest.mark.part(6)
 @each_kind
 def test_a_frame_gives_the_weights_of_its_numbers_and_groups(weighter):
     X, T = tables(N=70, M=60, gaps=(0.1, 0.2))
@@ -370,6 +372,7 @@ def test_collinear_moments_of_levels_are_balanced_exactly():
     assert np.average(both[0], weights=found.weights_) == pytest.approx(both[1].mean(), abs=1e-8)
 
 
+@pytest.mark.part(3)
 @each_kind
 def test_without_a_shift_the_weights_stay_near_one(weighter):
     rng = np.random.default_rng(3)
@@ -378,6 +381,7 @@ def test_without_a_shift_the_weights_stay_near_one(weighter):
     assert fitted(weighter, X, T).effective_sample_size_ > least * 150
 
 
+@pytest.mark.part(3)
 @each_kind
 @pytest.mark.parametrize("names", [("f", "m"), ("m", "f")], ids="".join)
 def test_a_target_of_one_of_two_levels_is_reached(weighter, names):
