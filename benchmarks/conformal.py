@@ -132,10 +132,9 @@ SIZES = {"200": (200, 2), "1000": (1000, 1)}  # rows of both samples, draws
 WORDS |= {name: f'weighter="{name}"' for name in WEIGHTERS}
 
 
-def population(seed, kind, n=12_000):
-    """Draw features of several kinds, and an outcome that varies more in some places."""
-    rng = np.random.default_rng([zlib.crc32(b"population"), seed])
-    d = int(rng.choice([3, 6, 12, 20]))
+def columns(rng, n, numbers, directions):
+    """Draw correlated features, their columns of several kinds, and directions among them."""
+    d = int(rng.choice(numbers))
     Z = rng.normal(size=(n, d)) @ (np.eye(d) + 0.5 * rng.normal(size=(d, d)) / np.sqrt(d))
     Z /= Z.std(axis=0)
     X = Z.copy()
@@ -147,7 +146,13 @@ def population(seed, kind, n=12_000):
             X[:, k] = np.round(Z[:, k])
         elif form == 3:
             X[:, k] = Z[:, k] > 0.5
-    b, c, e = (rng.normal(size=d) / np.sqrt(d) for _ in range(3))
+    return Z, X, [rng.normal(size=d) / np.sqrt(d) for _ in range(directions)]
+
+
+def population(seed, kind, n=12_000):
+    """Draw features of several kinds, and an outcome that varies more in some places."""
+    rng = np.random.default_rng([zlib.crc32(b"population"), seed])
+    Z, X, (b, c, e) = columns(rng, n, [3, 6, 12, 20], 3)
     mean = Z @ b + rng.uniform() * np.sin(2 * Z @ c)
     noise = np.exp(rng.uniform(0, 0.7) * (Z @ e)) * rng.standard_t(5, size=n)
     if kind == "classification":
@@ -265,19 +270,7 @@ CHOSEN = "alone, else the larger of both"
 def label_population(seed, n=8000):
     """Draw features of several kinds, the mean of an outcome, and its noise."""
     rng = np.random.default_rng([zlib.crc32(b"labels"), seed])
-    d = int(rng.choice([3, 6, 12]))
-    Z = rng.normal(size=(n, d)) @ (np.eye(d) + 0.5 * rng.normal(size=(d, d)) / np.sqrt(d))
-    Z /= Z.std(axis=0)
-    X = Z.copy()
-    for k in range(d):
-        form = rng.integers(4)
-        if form == 1:
-            X[:, k] = np.exp(0.7 * Z[:, k])
-        elif form == 2:
-            X[:, k] = np.round(Z[:, k])
-        elif form == 3:
-            X[:, k] = Z[:, k] > 0.5
-    b, c, e, s = (rng.normal(size=d) / np.sqrt(d) for _ in range(4))
+    Z, X, (b, c, e, s) = columns(rng, n, [3, 6, 12], 4)
     mean = Z @ b + rng.uniform() * np.sin(2 * Z @ c)
     noise = 0.6 * np.exp(rng.uniform(0, 0.7) * (Z @ e)) * rng.standard_t(5, size=n)
     in_target = rng.uniform(size=n) < 1 / (1 + np.exp(-1.2 * np.clip(Z @ s / (Z @ s).std(), -3, 3)))
