@@ -10,7 +10,7 @@ rows). Each is offered in three directions: the half width h at a confidence, th
 half width, and the target size that a half width needs. ``loss_error_1d`` and ``loss_error`` turn h
 into a bound on the sampling error of the loss rho^2(V) = r' V r / N^2 with residuals
 r_i = f(x_i) - y_i: how far the loss under M target rows can lie from the loss under their whole
-distribution. It is no bound on the difference between training and target loss.
+distribution. It is not a bound on the difference between training and target loss.
 
 The bounds ask that the target rows are independent draws of equal weight, that phi = 1, that V is
 not normalised, and that the views do not depend on the target sample: a sliced V needs

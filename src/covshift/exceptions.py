@@ -30,7 +30,7 @@ class ConstantColumnWarning(UserWarning):
 
 
 class UnseenLevelWarning(UserWarning):
-    """A category has levels that the fit never saw; nothing is known about them."""
+    """A category has levels that fit was not given; nothing is known about them."""
 
 
 class NoTargetWarning(UserWarning):

@@ -190,7 +190,7 @@ class VObjective:
     problems tried. benchmarks/boosting_quality.py compares with squared error.
 
     Row weights reach the objective through the engine (``sample_weight`` in ``fit``, the weight of
-    a ``DMatrix`` or ``Dataset``). They are probability weights: their scale says nothing. Repeat
+    a ``DMatrix`` or ``Dataset``). They are probability weights: their scale does not matter. Repeat
     rows that were seen several times.
 
     A V with negative entries is possible with `covshift.corrections.Precomputed` and with

@@ -127,8 +127,8 @@ class LearnerEntry(Entry):
     regressor: str
     classifier_options: Mapping[str, Any] = field(default_factory=dict)
     regressor_options: Mapping[str, Any] = field(default_factory=dict)
-    default: str | None  # the method of ``covshift fit`` unless told otherwise; None: its choice
-    max_rows: int = 2_000  # of either sample that a comparison uses unless told otherwise
+    default: str | None  # the method of ``covshift fit`` by default; None: its choice
+    max_rows: int = 2_000  # of either sample that a comparison uses by default
     compares: frozenset[str] | None = None  # corrections that a comparison tries; None: all
     tuned: str | None = None  # parameter that "cv" chooses once, on all rows, in a comparison
     shared: str | None = None  # the same, but once for all methods: by the uncorrected fit
@@ -366,8 +366,8 @@ _NUMBERS = {"task": "numbers", "range": "positive"}
 _metric("accuracy", "masses:accuracy", "share of rows with the right class", **_CLASSES,
         in_default=True)
 _metric("balanced_accuracy", "masses:balanced_accuracy", "mean recall of the classes", **_CLASSES)
-_metric("precision", "masses:precision", "share of right ones among those predicted", **_ONE_CLASS)
-_metric("recall", "masses:recall", "share of a class that is predicted so", **_ONE_CLASS)
+_metric("precision", "masses:precision", "share of correct ones among predicted", **_ONE_CLASS)
+_metric("recall", "masses:recall", "share of a class that is recognised", **_ONE_CLASS)
 _metric("specificity", "masses:specificity", "the same for all other classes", **_ONE_CLASS)
 _metric("f1", "masses:f1", "harmonic mean of precision and recall", **_ONE_CLASS, word="F1")
 _metric("roc_auc", "masses:roc_auc", "area under the ROC curve", "scores", **_ONE_CLASS,

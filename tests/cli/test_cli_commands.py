@@ -204,7 +204,7 @@ def test_predicting_reports_unseen_levels_and_missing_values(files, model):
     new = "age,income,town\n1,2,u\n1,2,nowhere\n"
     result = covshift("predict", model, "-", stdin=new.encode())
     assert result.code == 0
-    assert "levels that training never saw: 'nowhere' (1 of 2 rows" in result.err
+    assert "levels that do not occur in training: 'nowhere' (1 of 2 rows" in result.err
     assert [line["row"] for line in lines(result.out)] == ["1", "2"]
     gaps = covshift("predict", model, "-", stdin=b"age,income,town\n1,,u\n1,2,\n")
     assert gaps.code == 0

@@ -79,7 +79,9 @@ def test_what_is_no_encoding_of_text_is_refused(files, name):
     for command in (["diagnose", files / "train.csv"], ["schema", files / "train.csv"]):
         result = covshift(*command, files / "target.csv", "--encoding", name)
         assert result.code == 2
-        assert f"--encoding {name!r} is no encoding of text files. Use for example" in result.err
+        assert (
+            f"--encoding {name!r} is not an encoding of text files. Use for example" in result.err
+        )
 
 
 @pytest.mark.parametrize("name", ["", "no-such", "a b", "utf-8\0"])

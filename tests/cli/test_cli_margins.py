@@ -67,7 +67,7 @@ def test_weights_follow_from_a_file_of_margins(files, method, name):
     assert len(w) == 120
     assert np.mean(w) == pytest.approx(1)
     assert "Largest difference from the margins" in done.out
-    assert "no margin tells about 'y'" in done.err
+    assert "no margin covers 'y'" in done.err
 
 
 def test_the_command_s_weights_are_the_library_s(files):
@@ -441,7 +441,7 @@ def test_a_fit_tells_of_columns_and_levels_that_one_side_lacks(files):
     ask = "fit", files / "train.csv", files / "some.json", "--label", "y", "--method", "additive"
     done = covshift(*ask, "-o", files / "model", "--force")
     assert done.code == 0, done.err
-    assert "no margin tells about 'age', 'income'" in done.err
+    assert "no margin covers 'age', 'income'" in done.err
     assert "30.00% of the target has 'town' 'z', and no training row" in done.err
     Margins({"town": {"u": 0.5, "v": 0.5}}).to_json(files / "some.json")
     assert "has 'w', and the margins know 'u', 'v'" in covshift(*ask, "-o", files / "other").err

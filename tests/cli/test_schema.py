@@ -149,7 +149,7 @@ def test_columns_that_only_one_of_schema_and_files_has_are_named(tmp_path, files
         ("[columns.a]\nkind = 3\n", "line 2: kind must be text"),
         ("[columns.a]\nmissing = 9\n", "line 2: missing must be a list"),
         ('task = "sorting"\n[columns.a]\n', "line 1: the task 'sorting' is unknown"),
-        ("[columns.a\n", "is no schema file"),
+        ("[columns.a\n", "is not a schema file"),
         ("", "no [columns.NAME]"),
     ],
 )

@@ -92,7 +92,7 @@ def test_methods_that_need_rows_are_left_out_and_named():
     texts = [str(note) for note in found.notes]
     left = next(text for text in texts if "need target rows" in text)
     assert {"kmm", "discriminative"} <= set(left.rstrip(".").split(": ")[1].split(", "))
-    assert any("No margin tells about 'height'" in text for text in texts)
+    assert any("No margin covers 'height'" in text for text in texts)
     assert not any("columns without a margin" in row["note"] for row in found.rows)
     assert "gap: mean absolute difference from the published numbers" in str(found)
     one = MARGINS.select(["age"])

@@ -57,7 +57,7 @@ def test_all_numbers_of_a_table_have_one_scale():
 
 def test_a_gain_that_would_be_written_as_nothing_is_called_level():
     sentence = Comparison(rows_of(("cdf", 0.0004, 0.01, False)), 2.6).recommendation
-    assert sentence.endswith("no method improves on it; cdf, the best, is level with it.")
+    assert sentence.endswith("no method improves on it; cdf, the best, is about as good.")
 
 
 def test_a_number_that_is_short_of_another_is_written_so():

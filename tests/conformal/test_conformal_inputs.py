@@ -299,7 +299,7 @@ def test_outcomes_and_weights_may_be_names_of_columns(kind, tmp_path):
     )
     assert list(named.feature_names_in_) == plain
     expected = given.predict_interval(people[plain])
-    for new in (people[plain], people):  # with the columns that are no features, or without them
+    for new in (people[plain], people):  # with the columns that are not features, or without them
         found = named.predict_interval(new)
         assert np.array_equal(found.lower, expected.lower)
         assert np.array_equal(found.upper, expected.upper)

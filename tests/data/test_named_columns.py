@@ -197,13 +197,13 @@ def test_rows_are_paired_by_their_index():
 def test_another_index_is_refused(name):
     strange = pd.Series(SURVEY["ill"].to_numpy(), index=np.arange(N) + 1)
     given = {"y": SURVEY["ill"], name: strange}
-    with pytest.raises(InputError, match=f"{name} has another index than X"):
+    with pytest.raises(InputError, match=f"{name} has a different index from X"):
         estimate(SURVEY[["age"]], X_target=TARGET[["age"]], **given)
 
 
 def test_another_index_of_the_target_is_refused():
     weight = TARGET["pw"].set_axis(np.arange(M) + 1)
-    with pytest.raises(InputError, match="target_weight has another index than X_target"):
+    with pytest.raises(InputError, match="target_weight has a different index from X_target"):
         estimate(SURVEY[["age"]], SURVEY["ill"], TARGET[["age"]], target_weight=weight)
 
 

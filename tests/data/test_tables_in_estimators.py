@@ -247,8 +247,8 @@ def blocks(frame=X):
         yield frame.iloc[rows], np.asarray(SCORE)[rows]
 
 
-TEXT = r"X has columns that are no plain numbers: 'region' \(text\), 'since' \(dates\)\. .*TableEn"
-GAPS = r"X has columns that are no plain numbers: 'income' \(\d+ gaps\)\. .* Encode first"
+TEXT = r"X has columns that are not plain numbers: 'region' \(text\), 'since' \(dates\)\. .*TableEn"
+GAPS = r"X has columns that are not plain numbers: 'income' \(\d+ gaps\)\. .* Encode first"
 
 
 @pytest.mark.parametrize(("columns", "message"), [([], TEXT), (["region", "since"], GAPS)])

@@ -172,7 +172,7 @@ def test_what_it_holds_prints_and_is_plain_data():
     text = str(found)
     assert "500 training rows, margins of 1,000" in text
     assert "'age' in 65 and over" in text
-    assert "No margin tells about 'sex', 'bmi'." in text
+    assert "No margin covers 'sex', 'bmi'." in text
     assert "these need target rows" in text
     assert max(map(len, text.splitlines())) <= 100
     assert json.loads(json.dumps(found.to_dict()))["verdict"] == found.verdict

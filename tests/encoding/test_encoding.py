@@ -305,10 +305,10 @@ def test_other_columns_and_kinds_are_refused_by_name():
 
 def test_what_the_fit_never_saw_is_said():
     encoder = TableEncoder().fit(pd.DataFrame({"x": [1.0, 2.0, 4.0], "r": ["a", "b", "c"]}))
-    with pytest.warns(UnseenLevelWarning, match=r"'r' has levels that the fit never saw: 'z'"):
+    with pytest.warns(UnseenLevelWarning, match=r"'r' has levels that fit was not given: 'z'"):
         values = encoder.transform(pd.DataFrame({"x": [1.0], "r": ["z"]}))
     assert values.tolist() == [[1, 0, 0, 0]]
-    with pytest.warns(UnseenLevelWarning, match=r"'x' has 1 gaps, and the fit saw none"):
+    with pytest.warns(UnseenLevelWarning, match=r"'x' has 1 gaps, and fit was given none"):
         values = encoder.transform(pd.DataFrame({"x": [np.nan], "r": ["a"]}))
     assert values.tolist() == [[2, 1, 0, 0]]
 
@@ -485,7 +485,7 @@ def test_what_unseen_cells_count_as_is_said():
     encoder = TableEncoder().fit(pd.DataFrame({"r": ["a", "a", "b"], "x": [True, False, True]}))
     with pytest.warns(UnseenLevelWarning, match="count as 'a', the more frequent"):
         encoder.transform(pd.DataFrame({"r": ["z"], "x": [True]}))
-    with pytest.raises(InputError, match="holds 7, and the fit saw true and false"):
+    with pytest.raises(InputError, match="holds 7, and fit was given true and false"):
         encoder.transform(pd.DataFrame({"r": ["a"], "x": [7]}))
 
 

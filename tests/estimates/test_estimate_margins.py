@@ -438,7 +438,7 @@ def test_the_result_prints_and_is_plain_data():
     text = str(found)
     assert "margins of 1 column (census)" in text
     assert "ridge on published numbers" in text
-    assert "No margin tells about 'age'" in text
+    assert "No margin covers 'age'" in text
     assert json.dumps(found.to_dict())
     assert len(found.table) == 4
     assert "target rows" not in found._repr_html_()

@@ -83,7 +83,7 @@ def test_a_missing_word_that_occurs_nowhere_is_noted(tmp_path):
 def test_what_holds_for_both_files_is_said_once(tmp_path):
     paths = [write(tmp_path / name, "x;y\n1;2\n3;5\n") for name in ("a.csv", "b.csv")]
     notes = notes_of(*(read_table(str(path)) for path in paths))
-    text = f"Separated by semicolons: {paths[0]} and {paths[1]} (--sep says otherwise)."
+    text = f"Separated by semicolons: {paths[0]} and {paths[1]} (--sep overrides this)."
     assert [note.text for note in notes] == [text]
 
 

@@ -455,7 +455,7 @@ def test_a_file_that_has_the_name_with_a_colon_is_meant(tmp_path, workbook):
 def test_a_file_that_is_no_workbook_has_no_sheet(tmp_path):
     path = tmp_path / "text.xlsx"
     path.write_text("a\n1\n2\n")
-    assert "is no Excel workbook: it has no sheet 'more'" in error_of(f"{path}:more")
+    assert "is not an Excel workbook: it has no sheet 'more'" in error_of(f"{path}:more")
     assert "other.xlsx does not exist" in error_of(tmp_path / "other.xlsx:more")
 
 
@@ -525,7 +525,7 @@ def test_a_note_names_the_option_of_its_file(book, tmp_path, workbook):
     text = tmp_path / "train.csv"
     done = covshift("diagnose", text, text, "--target-sheet", "a")
     assert done.code == 2
-    assert "train.csv is no Excel workbook: it has no sheet 'a'" in done.err
+    assert "train.csv is not an Excel workbook: it has no sheet 'a'" in done.err
 
 
 def test_an_output_does_not_overwrite_the_book_of_a_sheet(book):

@@ -282,7 +282,7 @@ def test_a_name_that_is_wrong_is_said(tmp_path):
     path.write_bytes(FORMATS["t.parquet"]())
     table = read_table(str(path))
     check(table)
-    assert table.notes[0].text == f"Read as Parquet, whatever the name says: {path}."
+    assert table.notes[0].text == f"Read as Parquet, despite its name: {path}."
 
 
 # Damage
@@ -301,7 +301,7 @@ BAD = {
     "cut Parquet": (FORMATS["t.parquet"]()[:-50], "not a readable Parquet file"),
     "cut Arrow": (FORMATS["t.feather"]()[:-50], "not a readable Arrow file"),
     "cut stream": (FORMATS["t.arrows"]()[:700], "not a readable Arrow file"),
-    "binary": (bytes(range(256)) * 20, "holds a NUL byte: it is no text, or damaged"),
+    "binary": (bytes(range(256)) * 20, "holds a NUL byte: it is not text, or it is damaged"),
     "old Excel": (b"\xd0\xcf\x11\xe0" + bytes(99), "is an old Excel workbook"),
     "web page": (b"<!DOCTYPE html><html>", "is a web page. Download the table itself"),
     "JSON": (b'{"a": 1, "b": 2}', "is a JSON file. Save the table as CSV or Parquet"),
@@ -330,7 +330,7 @@ def test_a_bomb_is_refused_before_it_fills_the_memory(tmp_path, monkeypatch):
     import tracemalloc
 
     tracemalloc.start()
-    with pytest.raises(InputError, match="line 1 is longer than 1 MB: this is no table"):
+    with pytest.raises(InputError, match="line 1 is longer than 1 MB: this is not a table"):
         read_table(str(path))
     assert tracemalloc.get_traced_memory()[1] < 16 << 20
     tracemalloc.stop()

@@ -279,7 +279,7 @@ def test_other_data_than_those_of_the_fit_are_refused():
             model.leave_one_out(X, **given)
     with pytest.raises(InputError, match="takes what fit took"):
         model.leave_one_out(X[:20], y[:20], X_target=T)
-    with pytest.raises(InputError, match="2 outputs, but the fit saw 1"):
+    with pytest.raises(InputError, match="2 outputs, but fit was given 1"):
         model.leave_one_out(X, np.column_stack([y, y]), X_target=T)
 
 

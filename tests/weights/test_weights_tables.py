@@ -437,7 +437,7 @@ def test_a_level_that_became_frequent_does_not_take_all_weight_of_the_gaussian_r
 def test_unseen_levels_warn_and_have_finite_weights():
     X, T = tables()
     found = fitted(CDFWeights(), X, T)
-    with pytest.warns(UnseenLevelWarning, match="'region' has levels that the fit never saw"):
+    with pytest.warns(UnseenLevelWarning, match="'region' has levels that fit was not given"):
         new = found.predict_weights(T.assign(region="island"))
     assert np.isfinite(new).all()
 

@@ -75,7 +75,7 @@ class VBoostClassifier(ClassifierMixin, Booster):  # type: ignore[misc]
             time ("additive", "blended", "auto") or weights that take them. None: the target is
             the training sample.
         sample_weight, target_weight : (N,) and (M,) arrays, optional
-            Probability weights of the rows, such as those of a survey. Their scale says nothing:
+            Probability weights of the rows, such as those of a survey. Their scale does not matter:
             they are divided by their mean, so that a penalty means the same on any scale.
         """
         weights = GivenWeights(sample_weight, target_weight)
@@ -264,7 +264,7 @@ class VBoostRegressor(MultiOutputMixin, RegressorMixin, Booster):  # type: ignor
             column at a time ("additive", "blended", "auto") or weights that take them. None: the
             target is the training sample.
         sample_weight, target_weight : (N,) and (M,) arrays, optional
-            Probability weights of the rows, such as those of a survey. Their scale says nothing:
+            Probability weights of the rows, such as those of a survey. Their scale does not matter:
             they are divided by their mean, so that a penalty means the same on any scale.
         """
         weights = GivenWeights(sample_weight, target_weight)

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from ..files.samples import TwoFiles
 
 NO_OVERLAP = (
-    "NO OVERLAP: part of the target lies where there are no training rows. No correction can tell "
-    "what happens there; predictions for those rows are guesses."
+    "NO OVERLAP: part of the target lies where there are no training rows. No correction can "
+    "estimate what happens there; predictions for those rows are guesses."
 )
 
 

@@ -68,7 +68,7 @@ def add(commands: Any) -> None:
     parser = options.add_command(
         commands,
         "estimate",
-        "Say what a mean, a share, a median or another number is in the population that the target "
+        "Estimate a mean, a share, a median or another number in the population that the target "
         "is a sample of, with its interval. The target may be a file of margins: see covshift "
         "margins.",
     )
@@ -141,7 +141,7 @@ def answer(args: argparse.Namespace) -> tuple[Estimates, Sequence[Note]]:
 class Read(NamedTuple):
     """What the files hold."""
 
-    beside: Mapping[str, Any]  # columns of the training rows that are no features
+    beside: Mapping[str, Any]  # columns of the training rows that are not features
     both: Callable[[Any], Samples]  # the samples, given the outcomes
     samples: TwoFiles | None = None  # the same before, where the target has rows
 
@@ -168,7 +168,7 @@ def _read_rows(args: argparse.Namespace, what: str | None) -> Read:
 
 
 def _of_target(args: argparse.Namespace) -> dict[str, Any]:
-    """Columns of the target file that are no features."""
+    """Columns of the target file that are not features."""
     there = args.target_outcome or []
     if there and len(there) != len(args.outcome):
         raise InputError(
@@ -274,7 +274,7 @@ def _spelled(option: str) -> str:
 
 
 def _beside(args: argparse.Namespace) -> tuple[tuple[str, str], ...]:
-    """Columns of the training file that are no features, with the options that name them."""
+    """Columns of the training file that are not features, with the options that name them."""
     others = [
         (_spelled(option), getattr(args, option))
         for option in ("by", "denominator", "strata", "cluster", "fpc", "id", *_WEIGHTS)

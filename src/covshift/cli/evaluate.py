@@ -34,7 +34,7 @@ _COLUMNS = """
   intervals (without this option, labels in the --label column only check the numbers); or
   the file of covshift plan, filled in
 --target-probability COL  probability with which each row was chosen (default: equal)
---trained-on COL  1 in rows that trained the model; these do not judge it
+--trained-on COL  1 in rows that trained the model; not used to judge it
 """
 _METRICS = """
 --metric NAME...  %s (repeatable; default: %s, AUC first where there are scores of two classes; of
@@ -72,7 +72,7 @@ def add(commands: Any) -> None:
     parser = options.add_command(
         commands,
         "evaluate",
-        "Say how good a model is on a target without labels, from labelled rows of a biased "
+        "Estimate how good a model is on a target without labels, from labelled rows of a biased "
         "sample, with intervals.",
     )
     columns = options.add_samples(parser, label="required")
@@ -159,12 +159,12 @@ def _check_report(args: argparse.Namespace) -> None:
 
 
 def _beside(args: argparse.Namespace) -> tuple[tuple[str, str], ...]:
-    """Columns that are no features, with the options that name them."""
+    """Columns that are not features, with the options that name them."""
     if args.model is not None and (args.score or args.prediction):
         raise InputError("--model makes the scores itself: leave out --score and --prediction.")
     if args.model is None and not (args.score or args.prediction):
         raise InputError(
-            "What the model says is missing. Name a column of both files with --score or "
+            "No predictions: name a column of both files with --score or "
             "--prediction, or a file of covshift fit with --model."
         )
     if args.model is not None and "-" in (args.train, args.target):
@@ -421,8 +421,8 @@ def _both(samples: TwoFiles, args: argparse.Namespace, option: str) -> tuple[Any
     name = getattr(args, option)
     if name not in samples.target_beside:
         raise InputError(
-            f"{args.target} has no column {name!r}, which --{option} names. What the model says is "
-            "needed for the rows of both files: apply it to this one too."
+            f"{args.target} has no column {name!r}, which --{option} names. Predictions are needed "
+            "for the rows of both files: apply it to this one too."
         )
     return samples.beside[name], samples.target_beside[name]
 

@@ -16,7 +16,7 @@ _ABSENT = {"default": None}
 _COLUMNS = """
 --outcome, --label COL...  the outcome
 --by COL  groups, for --what difference
---target-outcome, --target-label COL...  outcomes of some target rows, empty elsewhere: they tell
+--target-outcome, --target-label COL...  outcomes of some target rows, empty elsewhere: they show
   whether p(y | x) changed, and where; or the file of covshift plan, filled in
 --target-probability COL  probability with which each row was chosen (default: equal)
 --join NAME=COL,COL...  columns that are explained as one (repeatable)
@@ -31,8 +31,9 @@ def add(commands: Any) -> None:
     parser = options.add_command(
         commands,
         "explain",
-        "Say why a number of covshift estimate, or a metric of covshift evaluate, changes from the "
-        "training rows to the target: what each column has of the change, with its interval.",
+        "Explain why a number of covshift estimate, or a metric of covshift evaluate, changes "
+        "from the training rows to the target: how much each column contributes to the change, "
+        "with its interval.",
     )
     columns = options.add_samples(parser, label=None)
     several = ("outcome", "target_outcome", "join", "category", "quantile", "at", "regressor")

@@ -111,7 +111,7 @@ def read_margin_samples(args: argparse.Namespace) -> MarginSamples:
     free = [name for name in samples.encoding.names if name not in margins.columns]
     if free:
         shown = ", ".join(map(repr, free[:8])) + (" ..." if len(free) > 8 else "")
-        console.note(f"no margin tells about {shown}: no correction is made for these columns.")
+        console.note(f"no margin covers {shown}: these columns are not corrected.")
     frame, _ = read_known(args.train, kinds, {}, reading)
     return MarginSamples(samples, margins, frame.take(samples.rows))
 
@@ -216,7 +216,7 @@ def training_rows(
     free = [name for name in table.names if name not in beside]
     if free:
         shown = ", ".join(map(repr, free[:8])) + (" ..." if len(free) > 8 else "")
-        console.note(f"no margin tells about {shown}: the weights do nothing for these columns.")
+        console.note(f"no margin covers {shown}: the weights do not correct these columns.")
     weight, again = weights_of(table, args.weight), repeats_of(table, args.frequency)
     again = np.arange(len(frame)) if again is None else again
     weights = row_weights(len(again), None if weight is None else weight[again])

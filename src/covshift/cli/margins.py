@@ -1,4 +1,4 @@
-"""``covshift margins``: what a table says about each column, without its rows."""
+"""``covshift margins``: summarise each column of a table, without its rows."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ MODEL = """
 --score COL  scores of the model, in both files
 --prediction COL  predicted classes or numbers, in both files
 --model FILE  or a model that covshift fit wrote
---trained-on COL  1 in rows that trained the model; these do not judge it
+--trained-on COL  1 in rows that trained the model; not used to judge it
 --threshold S:float  score from which the class is positive
 --positive CLASS  of two classes (default: the second)
 --task classification|regression  kind of outcome (default: inferred)

@@ -58,8 +58,8 @@ _ABOUT = {
     "fit": "fit a model for the target and save it",
     "predict": "apply a saved model to a table",
     "weigh": "weights that make the training sample look like the target",
-    "margins": "what a table says about each column, without its rows",
-    "schema": "write what each column is taken as, for later runs",
+    "margins": "summarise each column of a table, without its rows",
+    "schema": "write how each column is read, for later runs",
     "report": "one self-contained HTML file with verdict, pictures and methods",
     "demo": "the whole path on an embedded survey, in less than a minute",
 }

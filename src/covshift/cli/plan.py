@@ -23,7 +23,7 @@ OUTPUT = "to_label.csv"
 _ABSENT = {"default": None}
 _COLUMNS = """
 --outcome, --label COL...  the outcome that is to be labelled
---by COL  groups, each of which shall have its number too
+--by COL  groups, each of which gets its own number too
 """
 _MODEL = """
 --metric NAME...  plan for a metric of a model: %s (repeatable; default: accuracy, of numbers RMSE)
@@ -41,9 +41,9 @@ def add(commands: Any) -> None:
     parser = options.add_command(
         commands,
         "plan",
-        "Choose the target rows whose outcomes say most about a number of covshift estimate, or a "
-        "metric of covshift evaluate, and say how many are needed. Writes them with an empty "
-        "column to fill in.",
+        "Choose the target rows whose outcomes are most informative about a number of covshift "
+        "estimate, or a metric of covshift evaluate, and say how many are needed. Writes them "
+        "with an empty column to fill in.",
     )
     columns = options.add_samples(parser, label=None)
     options.add_options(columns, _COLUMNS, outcome=_ABSENT)

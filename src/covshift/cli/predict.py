@@ -361,7 +361,7 @@ class Tally:
         if self.asked.kind == "interval" and self.sums[kind]:
             text = (
                 f"{self.sums[kind] / self.rows:.1%} of the intervals are infinite: too few "
-                "calibration rows are like these rows. More of them, or a lower coverage, would do."
+                "calibration rows are like these rows. Use more of them, or a lower coverage."
             )
             notes.append(Note("infinite", text, "warning"))
         if self.model.about.get("positive"):

@@ -81,7 +81,7 @@ class Comparison(Answer):
     rows_compared: Any = field(default=None, repr=False, compare=False)
 
     def fit(self, name: str | None = None) -> Any:
-        """Fit a method, the recommended one unless told otherwise, to all rows that were given.
+        """Fit a method, the recommended one by default, to all rows that were given.
 
         Parameters
         ----------
@@ -92,7 +92,7 @@ class Comparison(Answer):
         -------
         fitted estimator
             It predicts rows like X, a data frame where X was one. That of a learner leaves out
-            columns that are no features.
+            columns that are not features.
         """
         name = self.recommended if name is None else name
         names = [row["method"] for row in self.rows]
@@ -323,7 +323,7 @@ def recommendation(comparison: Comparison) -> str:
     if best["gain"] <= 0:
         reason = "no method has a lower estimated target risk"
     elif best["gain"] < _LEVEL * best["gain_standard_error"]:
-        reason = f"no method improves on it; {best['method']}, the best, is level with it"
+        reason = f"no method improves on it; {best['method']}, the best, is about as good"
     else:
         needed = comparison.needed_for(best)
         errors, limit = _apart(best["gain"] / best["gain_standard_error"], needed)

@@ -121,12 +121,12 @@ class MarginRows:
 
     @property
     def notes(self) -> list[Note]:
-        """What is worth knowing: rounded shares, and columns that no margin tells about."""
+        """What is worth knowing: rounded shares, and columns that no margin covers."""
         notes = [*self.known.margins.notes]
         if self.known.free:
             free = self.known.free
             named = ", ".join(map(repr, free[:8])) + (" ..." if len(free) > 8 else "")
-            text = f"No margin tells about {named}: no method corrects for these columns."
+            text = f"No margin covers {named}: no method corrects these columns."
             notes.append(Note("columns without margins", text))
         return notes
 
@@ -163,7 +163,7 @@ def methods_with_margins(
 
 
 def default_judge(margins: Margins | None = None) -> str:
-    """Name of the weighter that weighs held-out rows, unless told otherwise."""
+    """Name of the weighter that weighs held-out rows, by default."""
     return "cdf" if margins is None or cell_columns(margins) else "entropy"
 
 

@@ -225,7 +225,7 @@ def at_quantile(estimator: Any, q: float) -> Any:
             f"{type(last).__name__} is none: use QuantileRegressor(), "
             "GradientBoostingRegressor(loss='quantile') or "
             "HistGradientBoostingRegressor(loss='quantile', quantile=0.5); or "
-            "conformity_score='normalized', which any regressor will do for."
+            "conformity_score='normalized', which works with any regressor."
         )
     last.set_params(**{name: q})
     return made

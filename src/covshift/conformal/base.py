@@ -75,9 +75,9 @@ class ByLevel(fields.Kind):
         found = {}
         for level, group, part in data:
             if type(level) is not float or not 0 < level < 1:
-                raise ValueError(f"{str(level)[:50]!r} is no coverage")
+                raise ValueError(f"{str(level)[:50]!r} is not a coverage")
             if group is not None and type(group) not in (str, int):
-                raise ValueError(f"{str(group)[:50]!r} is no group")
+                raise ValueError(f"{str(group)[:50]!r} is not a group")
             found[level, group] = self.part.read(part, sizes, source)
         return found
 
@@ -583,7 +583,7 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             text = (
                 f"{weighty.mean():.1%} of the {what}: such rows alone weigh more than "
                 f"{100 * (1 - level):.3g}% of the calibration rows and themselves, so that "
-                "nothing less has the coverage. More calibration rows, or a lower coverage, would."
+                "nothing less has the coverage. Use more calibration rows, or a lower coverage."
             )
             notes.append(Note("infinite", text, "warning"))
         if lost.any():
@@ -594,15 +594,15 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             L = len(self._by_labels.scores_)
             text = (
                 f"Outcomes of target rows: {L}, which are too few to calibrate alone at a coverage "
-                f"of {coverage:.0%}{' in every group' if self.by is not None else ''}. What is "
-                "given is the larger of theirs and of the sample's."
+                f"of {coverage:.0%}{' in every group' if self.by is not None else ''}. The answer "
+                "uses the larger of theirs and the sample's."
             )
             notes.append(Note("few labels", text, "warning"))
         if self.effective_sample_size_ < _ENOUGH:
             size = f"{self.effective_sample_size_:.0f}"
             text = (
-                f"The {len(self.scores_)} calibration rows count as {size} for the target, so that "
-                "widths are rough."
+                f"The {len(self.scores_)} calibration rows count as {size} for the target, so the "
+                "widths are imprecise."
             )
             notes.append(Note("few rows", text, "warning"))
         return [*notes, *getattr(self._shift, "notes", ())]

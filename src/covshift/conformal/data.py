@@ -154,7 +154,7 @@ def _of_classes(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[Any]:
     if strange is not None:
         raise InputError(
             f"y_target has the class {spelled(strange)!r}, which no row of the sample has. Spell "
-            "classes alike in both."
+            "the classes the same way in both."
         )
     return np.asarray(classes[[known[name] for name in labels.tolist()]])
 
@@ -188,8 +188,8 @@ def groups_of(X: Any, by: str | int, title: str) -> NDArray[Any]:
     values = np.asarray(X)  # of numbers, or of mixed cells
     if isinstance(by, str) or not -values.shape[1] <= by < values.shape[1]:
         raise InputError(
-            f"by={by!r} is no column of {title}, an array of {values.shape[1]} columns: pass its "
-            "number, or a data frame."
+            f"by={by!r} is not a column of {title}, an array of {values.shape[1]} columns: pass "
+            "its number, or a data frame."
         )
     cells = values[:, by]
     if cells.dtype.kind in "OUS":

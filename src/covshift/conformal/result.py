@@ -48,7 +48,7 @@ class ExpectedCoverage(Record):
     def _from_saved(cls, groups: Any, **found: Any) -> ExpectedCoverage:
         for name, (value, (low, high)) in groups.items():
             if not isinstance(name, str) or {type(n) for n in (value, low, high)} != {float}:
-                raise ValueError("coverages of groups that are no numbers")
+                raise ValueError("coverages of groups that are not numbers")
         return cls(groups=groups, **found)
 
     def to_dict(self) -> dict[str, Any]:

@@ -254,7 +254,7 @@ def spelled(cell: Any) -> str:
 
 
 class NamedColumns:
-    """Reads the columns of two frames that arguments name; these are no features any more.
+    """Reads the columns of two frames that arguments name; these are not features any more.
 
     Values that are given as such pass, in the order of the frame's rows where both have an index.
     """
@@ -372,8 +372,9 @@ def in_order_of(values: Any, frame: Any, argument: str, title: str) -> Any:
     if own.is_unique and index.is_unique and not len(index.difference(own)):
         return values.reindex(index)
     raise InputError(
-        f"{argument} has another index than {title}, so that their rows cannot be paired. Pass the "
-        f"name of a column of {title}; or, if both are in the same order, {argument}.to_numpy()."
+        f"{argument} has a different index from {title}, so that their rows cannot be paired. "
+        f"Pass the name of a column of {title}; or, if both are in the same order, "
+        f"{argument}.to_numpy()."
     )
 
 

@@ -191,7 +191,7 @@ def _added(keys: Keys, X: Real) -> Keys:
 
 
 def cells_of(X: Any, name: str, title: str, *, as_text: bool = True) -> list[Any]:
-    """Return the cells of a frame's column, as text unless told otherwise; none may be missing."""
+    """Return the cells of a frame's column, as text by default; none may be missing."""
     column = column_of(X, name)
     cells = column.to_pylist() if hasattr(column, "to_pylist") else list(column)
     missing = sum(map(is_gap, cells))

@@ -193,10 +193,10 @@ def check_problem(
 ) -> FitProblem:
     """Check the samples, leave out rows of weight zero and columns that never vary.
 
-    A column that is constant over training and target rows says nothing; rows of weight zero are
-    not there. With a precomputed kernel X holds kernel values, and every column stays; so it does
-    where only a block of the rows is known. ``frame`` is what made the columns of X: it knows their
-    names and which of them are one feature.
+    A column that is constant over training and target rows carries no information; rows of weight
+    zero are not there. With a precomputed kernel X holds kernel values, and every column stays; so
+    it does where only a block of the rows is known. ``frame`` is what made the columns of X: it
+    knows their names and which of them are one feature.
     """
     names = validation.column_names(X) if frame is None else list(frame.columns)
     groups = groups_of(X) if frame is None else frame.groups
@@ -207,7 +207,7 @@ def check_problem(
         if kernel_given:
             raise InputError(
                 "kernel='precomputed' has no columns in common with the margins. Make V "
-                "beforehand: correction=Precomputed(v_matrix(X, margins)), without X_target."
+                "first: correction=Precomputed(v_matrix(X, margins)), without X_target."
             )
         found = _check_at_cuts(X, Y, X_target, given, frame, names)
         return _of_features(found, groups)

@@ -4,7 +4,7 @@
 
 An estimator names the rules of its parameters in ``_rules`` and applies them when it is fitted, by
 `check_parameters`; a function checks an argument by ``whole(2).check(n_folds, "n_folds")``. True,
-False and NaN are no numbers here, and 5.0 is no whole number, as in scikit-learn.
+False and NaN are not numbers here, and 5.0 is no whole number, as in scikit-learn.
 """
 
 from __future__ import annotations

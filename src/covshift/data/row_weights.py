@@ -321,7 +321,7 @@ def _taken(values: Any, rows: Rows) -> Any:
 #
 # A sample drawn with unequal chances, as a survey, carries weights d: the training distribution is
 # sum_i d_i delta(x_i) / sum d. They say how much a row counts, not how often it was seen, so that
-# their scale says nothing, and a row of weight zero is not there.
+# their scale does not matter, and a row of weight zero is not there.
 
 
 _NOTHING = 1e-9  # relative to the largest: a row that counts for so little is not there

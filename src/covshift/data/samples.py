@@ -89,7 +89,7 @@ class Samples:
         """Check, align and encode both samples; a `Samples` is returned as it is.
 
         Every argument of the training rows may name a column of X, and every one of the target
-        rows a column of X_target: such columns are no features. The column that ``by`` names stays
+        rows a column of X_target: such columns are not features. The column that ``by`` names stays
         one, as a category, where both frames have it. ``beside`` and ``beside_target`` are further
         arguments of this kind. An outcome model of the user's that takes numbers alone gets a table
         as numbers. With ``encoder``, X and X_target are the numbers that it made of a table, whose

@@ -161,7 +161,7 @@ def days_of(text: str, form: str | None = None) -> float:
     elif len(text) <= LONGEST and _ISO.fullmatch(text):
         moment = datetime.fromisoformat(text.replace(" +", "+").replace(" Z", "Z"))
     else:
-        raise InputError(f"{text!r} is no ISO date")
+        raise InputError(f"{text!r} is not an ISO date")
     if moment.tzinfo is not None:
         moment = moment.astimezone(UTC).replace(tzinfo=None)
     past = moment - _EPOCH

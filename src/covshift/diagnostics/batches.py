@@ -111,7 +111,8 @@ def diagnose_batches(X: Any, targets: Mapping[str, Any], **given: Any) -> Batche
     """
     if not isinstance(targets, Mapping) or not targets:
         raise InputError(
-            f"targets={targets!r:.60} is no dict of target rows by their names. Pass for example "
+            f"targets={targets!r:.60} is not a dict of target rows by their names. Pass for "
+            "example "
             '{"May": X_may, "June": X_june}.'
         )
     by_name = {name: given.pop(name) for name in _OF_ROWS if given.get(name) is not None}

@@ -157,9 +157,9 @@ def _notes(rows: KnownRows) -> tuple[Note, ...]:
     notes = [*rows.margins.notes]
     if rows.free:
         named = ", ".join(map(repr, rows.free[:8])) + (" ..." if len(rows.free) > 8 else "")
-        notes.append(Note("columns without margins", f"No margin tells about {named}."))
+        notes.append(Note("columns without margins", f"No margin covers {named}."))
     text = (
-        "Margins cannot tell whether columns go together differently in the sample, nor what "
+        "Margins cannot show whether columns are related differently in the sample, nor what "
         "happens inside a bracket: these need target rows."
     )
     notes.append(Note("margins only", text))

@@ -169,7 +169,7 @@ def _nothing_found(auc: TwoSampleAUC | None) -> str:
     if auc is None:
         return (
             "No feature differs significantly; with so few rows, only a large shift would have "
-            "been seen."
+            "been detected."
         )
     return (
         "No feature differs significantly, and a classifier cannot tell the samples apart (AUC "

@@ -43,8 +43,8 @@ def fit_blocks(
         Fitted in place. ``solver="dual"`` and a precomputed kernel need all rows at once and are
         refused. Coordinates, kernel and probabilities are learned from a sample of 5000 rows.
     blocks : iterable of (X, y), or (X, y, sample_weight)
-        Or a callable that returns one. The scale of ``sample_weight`` says nothing, but is the same
-        in all blocks; it may be None.
+        Or a callable that returns one. The scale of ``sample_weight`` does not matter, but is the
+        same in all blocks; it may be None.
         They are read twice: the first pass finds classes, landmarks and the sample, the
         second one sums. (A third time where some columns never vary, which are left out.) An
         iterator that can be read once only is refused: pass the function that makes it. See

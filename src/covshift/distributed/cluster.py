@@ -212,6 +212,6 @@ def _aligned(other: Any, X: Any, count: int, name: str) -> list[Any]:
         raise InputError(
             f"X has {count} partitions, but {name} has {len(parts)}, and their lengths are not "
             f"known. Take {name} from the same data frame as X, as a series (Dask may cut the "
-            "array in its .values otherwise), or repartition both alike."
+            "array in its .values otherwise), or repartition both in the same way."
         )
     return parts

@@ -119,9 +119,9 @@ def read_cells(X: Any, title: str) -> dict[str, Cells]:
         raise
     except TypeError as error:
         raise InputError(
-            f"{title} is a {type(X).__module__.split('.')[0]} {type(X).__name__}, which is no data "
-            "frame in memory. Pass a frame of pandas, polars or pyarrow: .collect() or .compute() "
-            "make one."
+            f"{title} is a {type(X).__module__.split('.')[0]} {type(X).__name__}, which is not a "
+            "data frame in memory. Pass a frame of pandas, polars or pyarrow: .collect() or "
+            ".compute() make one."
         ) from error
     names = [str(name) for name in frame.columns]
     return {

@@ -350,7 +350,7 @@ def refuse_unknown(kinds: Mapping[str, Any], train: Mapping[str, Cells]) -> None
     unknown = [name for name in kinds if name not in train]
     if unknown:
         raise InputError(
-            f"kinds names {unknown[0]!r}, which X has not. Its columns are: "
+            f"kinds names {unknown[0]!r}, which X does not have. Its columns are: "
             f"{', '.join(map(repr, train))}."
         )
 
@@ -381,8 +381,8 @@ def fitted_to(feature: Feature, cells: Cells, title: str) -> Cells:
         strange = ~np.isin(cells.values, (0.0, 1.0)) & ~np.isnan(cells.values)
         if wanted == "boolean" and strange.any():
             raise InputError(
-                f"{title}: column {cells.name!r} holds {cells.values[strange][0]:g}, and the fit "
-                "saw true and false."
+                f"{title}: column {cells.name!r} holds {cells.values[strange][0]:g}, and fit was "
+                "given true and false."
             )
         return of_kind(cells, wanted)
     if cells.is_text and wanted == "boolean":
@@ -423,10 +423,10 @@ def warn_of(feature: Feature, unseen: Unseen, rows: int, title: str) -> None:
     if unseen.rows:
         levels = sorted(unseen.levels)
         if levels == [MISSING]:
-            what = "gaps, and the fit saw none"
+            what = "gaps, and fit was given none"
         else:
             more = " ..." * (len(levels) > 5)
-            what = f"levels that the fit never saw: {', '.join(map(repr, levels[:5]))}{more}"
+            what = f"levels that fit was not given: {', '.join(map(repr, levels[:5]))}{more}"
         warnings.warn(
             f"{title}: column {feature.name!r} has {what} ({unseen.rows:,} of {rows:,} rows). They "
             f"count as {_taken_as(feature)}.",
@@ -435,7 +435,7 @@ def warn_of(feature: Feature, unseen: Unseen, rows: int, title: str) -> None:
         )
     if unseen.gaps:
         warnings.warn(
-            f"{title}: column {feature.name!r} has {unseen.gaps:,} gaps, and the fit saw none. "
+            f"{title}: column {feature.name!r} has {unseen.gaps:,} gaps, and fit was given none. "
             f"They count as {feature.fill:.6g}, the median of the training rows.",
             UnseenLevelWarning,
             stacklevel=5,

@@ -110,8 +110,8 @@ def _alike(
     else:
         a, b = (PLURAL[part.kind] for part in pair)
         raise InputError(
-            f"Column {name!r} holds {a} in X, but {b} in X_target. Make them alike, or leave the "
-            "column out of both."
+            f"Column {name!r} holds {a} in X, but {b} in X_target. Make them the same, or leave "
+            "the column out of both."
         )
     return [of_kind(part, kind) for part in pair]
 
@@ -140,8 +140,8 @@ def _declared(cells: Cells, declared: Any) -> Cells:
         strange = set(cells.as_text().words) - set(levels)
         if strange:
             raise InputError(
-                f"Column {cells.name!r} has {', '.join(map(repr, sorted(strange)[:5]))}, which the "
-                f"levels given for it lack: {', '.join(map(repr, levels))}."
+                f"Column {cells.name!r} has {', '.join(map(repr, sorted(strange)[:5]))}, which are "
+                f"not among the levels given for it: {', '.join(map(repr, levels))}."
             )
         return replace(cells.as_text(), kind="ordered", levels=levels)
     if declared == "category":
@@ -406,7 +406,7 @@ class Learned:
             )
             many = share > _WARNING_SHARE
             if many:
-                text += " What differs between these levels is not corrected."
+                text += " Differences between these levels are not corrected."
             found.append(Note("joined levels", text, "warning" if many else "note"))
         for feature in self.features:
             if feature.kind == "ordered" and feature.name in self.ordered:
@@ -557,7 +557,7 @@ def as_numbers(cells: Cells) -> Real:
         return cells.values
     strange = [word for word in cells.words if not is_number(word)]
     if strange:
-        raise InputError(f"Column {cells.name!r} is no number: {strange[0]!r}.")
+        raise InputError(f"Column {cells.name!r} is not a number: {strange[0]!r}.")
     return cells.mapped({word: float(word) for word in cells.words}, np.nan)
 
 
@@ -568,7 +568,7 @@ def as_days(cells: Cells) -> Real:
     try:
         return days_of_words(cells)
     except ValueError as error:
-        raise InputError(f"Column {cells.name!r} is no date: {error}.") from None
+        raise InputError(f"Column {cells.name!r} is not a date: {error}.") from None
 
 
 def days_of_words(cells: Cells) -> Real:

@@ -161,10 +161,10 @@ def _refuse(found: list[str], title: str, who: str) -> None:
     if found:
         more = f" and {len(found) - 5} more" if len(found) > 5 else ""
         raise InputError(
-            f"{title} has columns that are no plain numbers: {', '.join(found[:5])}{more}. {who} "
+            f"{title} has columns that are not plain numbers: {', '.join(found[:5])}{more}. {who} "
             "sees only a part of the rows at a time and cannot learn what they are. Encode first, "
-            "alike for all rows: encoder = covshift.TableEncoder().fit(rows, X_target=X_target), "
-            "then encoder.transform."
+            "in the same way for all rows: encoder = covshift.TableEncoder().fit(rows, "
+            "X_target=X_target), then encoder.transform."
         )
 
 

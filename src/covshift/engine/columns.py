@@ -1,4 +1,4 @@
-"""The number corrected for a set of columns alone, and what each column has of the change.
+"""The number corrected for a set of columns alone, and what each column adds to the change.
 
 The value of a set J of features is the number with weights and outcome model fitted to J alone.
 Both are linear in a basis b(x): broken lines of every number, the levels of every category, and

@@ -86,7 +86,7 @@ _LEVEL = 0.05
 
 
 WHY_NOT = {  # options that label shift has no use for
-    "by": "classes may look otherwise within groups: ask for each group by itself",
+    "by": "classes may look different within groups: ask for each group by itself",
     "method": "the methods rest on covariate shift",
     "weighter": "the weights follow from the class shares",
     "restrict": "the target is explained as a whole, by the classes",
@@ -183,7 +183,7 @@ def rejection(test: LabelShiftTest, *, of_model: bool = False) -> list[Note]:
     text = (
         f"The target is not a mixture of the sample's classes{of} "
         f"({_p_value(test.p_value)}): within classes, the columns differ between the two groups. "
-        "The class shares may be wrong. Outcomes of a few target rows would tell whether covariate "
+        "The class shares may be wrong. Outcomes of a few target rows would show whether covariate "
         "shift holds instead."
     )
     return [Note("label shift", text, "warning")]
@@ -227,14 +227,14 @@ class Shares:
             )
         if rare:
             raise InputError(
-                "Label shift needs rows that tell how each class looks, and some have fewer "
+                "Label shift needs several rows of each class, and some classes have fewer "
                 f"than {_LEAST_ROWS} rows: {', '.join(rare)}. Leave these rows out, or put classes "
                 "together."
             )
         if np.count_nonzero(problem.sample.share) < 2:
             raise InputError(
                 "Label shift compares how rows are distributed, and the target has one row alone: "
-                "it takes two or more, and better fifty."
+                "it needs at least two, and preferably fifty."
             )
         labels = np.searchsorted(classes, y)
         u = problem.sample.d / problem.sample.d.sum()
@@ -251,7 +251,7 @@ class Shares:
             raise InputError(
                 f"Label shift needs columns that tell the classes of {name!r} apart. Some look "
                 f"alike in these columns ({separation:.1f} standard errors apart; at least "
-                f"{_APART:g} are needed), so that their shares cannot be told. Add columns or "
+                f"{_APART:g} are needed), so their shares cannot be estimated. Add columns or "
                 "rows, or put classes together."
             )
         inverse = np.linalg.inv(C)
@@ -331,7 +331,7 @@ class Shares:
         if self.separation >= _BARELY:
             return []
         text = (
-            f"The columns barely tell the classes of {self.name!r} apart ({self.separation:.1f} "
+            f"The columns hardly tell the classes of {self.name!r} apart ({self.separation:.1f} "
             "standard errors): the shares are rough, and their intervals as well."
         )
         return [Note("alike classes", text, "warning")]

@@ -180,7 +180,8 @@ def unlike_the_rest(sample: Samples, rows: Rows) -> Iterator[Note]:
             f"The {len(rows)} target rows with an outcome differ from the others in "
             f"{sample.names[k]!r}, so they are hardly a random part. Pass Labels(y, "
             "probability=...) if their chances are known, or Labels(y, selected=True) if these "
-            "columns say who was chosen. Where rows chose to answer themselves, nothing mends it."
+            "columns explain who was chosen. If they decided themselves whether to answer, no "
+            "correction repairs that."
         )
         yield Note("selected labels", text, "warning")
 

@@ -616,7 +616,7 @@ def _weights(answer: Any, how: Procedure, cite: Cited) -> Iterator[str]:
         return
     if not how.weighter:
         also = ", multiplied by the design weights" if how.weighted else ""
-        yield f"The weights were given beforehand{also}, and taken as known."
+        yield f"The weights were given in advance{also}, and taken as known."
     elif how.met:
         yield (
             "The weights were calibrated to the published numbers, which they meet exactly, by "
@@ -828,9 +828,9 @@ def _assumed(answer: Any, how: Procedure, cite: Cited) -> Iterator[str]:
     elif method == "label":
         tests = joined([f"p = {test.p_value:.2g}" for test in answer.label_shift])
         yield (
-            "The analysis assumes that, within each class, the covariates are distributed alike in "
-            "the sample and in the target (label shift). Further moments than those that found "
-            f"the shares tested this {cite('hansen')}: {tests}."
+            "The analysis assumes that, within each class, the covariates have the same "
+            "distribution in the sample and in the target (label shift). Additional moments tested "
+            f"this {cite('hansen')}: {tests}."
         )
     else:
         given = "the scores of the model" if method == "cbpe" else "the covariates"

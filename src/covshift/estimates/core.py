@@ -72,7 +72,7 @@ def estimate(
         published, ``by`` names a column of the margins, and their ``size`` tells their sampling
         error (none without a size, or in a total of so many). What belongs to rows (y, by,
         sample_weight, strata, cluster, a denominator; target_weight) may be the name of a column,
-        which then is no feature; a Series is put in the order of the frame's index.
+        which then is not a feature; a Series is put in the order of the frame's index.
     y : name, list of names, (N,) array, (N, k) array or data frame
         One outcome per training row, or several columns. Rows without one (NaN, None) are left out,
         counted and named.

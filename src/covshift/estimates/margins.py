@@ -75,12 +75,12 @@ def covered_by_margins(sample: Samples, rows: Rows) -> Covered:
             f"{shift.name!r} in {' or '.join(shift.empty[:5])} ({shift.uncovered:.1%})"
             for shift in empty
         )
-        text = f"Parts of the target without training rows, which the answer cannot see: {named}."
+        text = f"Parts of the target without training rows, which no weight can reach: {named}."
         notes.append(Note("empty cells", text, "warning"))
     if part.known.free:
         free = part.known.free
         named = ", ".join(map(repr, free[:8])) + (" ..." if len(free) > 8 else "")
-        text = f"No margin tells about {named}: nothing is corrected for these columns."
+        text = f"No margin covers {named}: these columns are not corrected."
         notes.append(Note("columns without margins", text))
     return Covered(sample, diagnosis, 1.0, tuple(notes))
 
@@ -172,9 +172,9 @@ def default_weighter(sample: Samples) -> tuple[Weighter, tuple[Note, ...]]:
             if not some_cells:
                 raise ConvergenceWarning(doubts[0].text)
         why = "no weights meet all of them"
-    text = f"The weights meet the margins as far as noise asks for, and not exactly: {why}."
+    text = f"The weights meet the margins only up to sampling noise, not exactly: {why}."
     if len(cell_columns(sample.known.margins)) < len(sample.known.margins.columns):
-        text += " Published means count in the outcome model alone."
+        text += " Published means are used in the outcome model only."
     # The diagnosis has judged the overlap, and its note names what is not covered.
     return CDFWeights(allow_no_overlap=True), (Note("weights", text),)
 

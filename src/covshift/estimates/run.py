@@ -383,8 +383,8 @@ class Run:
             lost = np.flatnonzero(~outcome.present)
             text = (
                 f"The outcome {outcome.name!r} is missing in {len(lost)} of {len(outcome.y)} rows, "
-                f"which were left out (rows {row_list(lost)}). This is right where they miss it "
-                "for reasons that the features tell."
+                f"which were left out (rows {row_list(lost)}). This is valid if the features "
+                "explain why it is missing."
             )
             self.notes.append(Note("missing outcomes", text))
         for name in self.quantity.row_options:
@@ -420,8 +420,8 @@ class Run:
         alone = problem.sample.known is None and len(problem.sample.T) == 1
         if alone and not self.settings.finite_population:
             text = (
-                "A single target row tells nothing about the spread of the target: the errors take "
-                "it for the whole population."
+                "A single target row has no information about the spread of the target: the errors "
+                "treat it as the whole population."
             )
             self.notes.append(Note("one target row", text, "warning"))
         if problem.design.lonely:

@@ -63,7 +63,7 @@ def evaluate(
     shift: str = "covariate",
     random_state: int = 0,
 ) -> Evaluations:
-    """Say how good a model is on a target without labels, from labelled rows of another sample.
+    """Estimate how good a model is on a target without labels, from labels of another sample.
 
     Every metric of a classifier is a function of masses on the score axis (`evaluations.masses`).
     With one cross-fitted q(x, s) = P(y = 1 | x, score s), weights w that carry the labelled rows to
@@ -92,8 +92,8 @@ def evaluate(
         numbers (`covshift.TableEncoder`). A `covshift.Target` says more of the target: that it is
         the whole population, or its batches, such as months (``batches``).
         What belongs to rows (y, scores, by, trained_on, sample_weight, strata, cluster; y_target,
-        batch, target_weight) may be the name of a column, which then is no feature; the model gets
-        the columns that it was fitted to.
+        batch, target_weight) may be the name of a column, which then is not a feature; the model
+        gets the columns that it was fitted to.
     y : name or (N,) array
         Labels or numbers. Rows without one (NaN, None) are left out.
     metrics : str, function, Cost or list of these, optional
@@ -393,7 +393,7 @@ def _models(model: Any, target_scores: Any) -> list[tuple[Any, str, Any]]:
 
 
 def _with_same_column(model: Any, name: str, target_scores: Any) -> tuple[Any, str, Any]:
-    """A column of X that holds scores has the same name in X_target, unless told otherwise."""
+    """A column of X that holds scores has the same name in X_target, by default."""
     if isinstance(model, str) and target_scores is None:
         target_scores = model
     return model, name, target_scores

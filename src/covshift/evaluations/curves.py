@@ -74,7 +74,7 @@ class Curves:
         The positive class.
     reliability, reliability_labelled : Reliability or None
         On the target, by the chosen method, and on the labelled rows as they are. None where the
-        scores are no probabilities.
+        scores are not probabilities.
     roc, roc_labelled : ROC or None
         The same for the ROC curve; None where a class is missing.
     """

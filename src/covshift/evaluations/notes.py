@@ -42,9 +42,9 @@ def disagreement(model: str, metric: str, numbers: dict[Method, Number]) -> Iter
         text = (
             f"{words(metric)} of {model}: the methods disagree by more than their errors: "
             f"'dr' {best.value:.3g}, but {', '.join(apart)}. The scores may be calibrated "
-            "otherwise on the target than on the labelled rows, the labelled rows may cover "
+            "differently on the target than on the labelled rows, the labelled rows may cover "
             "little of the target, or they may have trained the model (trained_on= or cv= of "
-            "Predictions). Labels of a few target rows would tell whether p(y | x) has changed."
+            "Predictions). Labels of a few target rows would show whether p(y | x) has changed."
         )
         yield Note("disagreement", text, "warning")
 
@@ -66,9 +66,9 @@ def changed_outcome(change: Change, more: Callable[[], str]) -> Iterator[Note]:
     """
     if change.p_value < _CHANGED:
         text = (
-            f"{change.rows} labels of the target say that p(y | x) is another one there than "
-            f"on the labelled rows (p = {change.p_value:.2g}; {change.model}): no weights and "
-            f"no outcome model can correct this. Trust the labels of the target.{more()}"
+            f"{change.rows} labels of the target show that p(y | x) differs there from the "
+            f"labelled rows (p = {change.p_value:.2g}; {change.model}): no weights and "
+            f"no outcome model can correct this. Rely on the labels of the target.{more()}"
         )
         yield Note("changed outcome", text, "warning")
 
@@ -103,8 +103,8 @@ def about_scores(scored: Scored) -> Iterator[Note]:
         inner, outer = ("labelled", "target") if within[0] else ("target", "labelled")
         text = (
             f"{named}: scores are within 0 and 1 on the {inner} rows, but not on the {outer} rows. "
-            "Perhaps the one are probabilities and the other are not: then the numbers here "
-            "mean nothing."
+            "Perhaps only one of the two holds probabilities: then these numbers are "
+            "meaningless."
         )
         yield Note("scores", text, "warning")
 
@@ -167,7 +167,7 @@ def without_number(rows: Table, groups: Groups | None) -> Iterator[Note]:
     if undefined:
         text = (
             f"Not defined here: {', '.join(sorted(undefined))}. A class is missing, is never "
-            "predicted, or is separated by the scores; the scores or the outcomes are all alike; "
+            "predicted, or is separated by the scores; the scores or the outcomes are all equal; "
             "or no row is in the bin."
         )
         yield Note("undefined metrics", text, "warning")

@@ -110,7 +110,7 @@ def plan(
     model : model, name of a column, or Predictions, optional
         What is to be evaluated, as for `covshift.evaluate`.
     by : str, (N,) array or pair of arrays, optional
-        Groups, each of which shall have its number too.
+        Groups, each of which gets its own number too.
     count : int, optional
         How many rows to label; default 100, or as many as ``half_width`` needs.
     half_width : float, optional
@@ -516,7 +516,7 @@ def _notes(outside: Flags, share: Real) -> Iterator[Note]:
         text = (
             f"No training row is like {int(outside.sum()):,} target rows "
             f"({percent(float(share[outside].sum()))} of the target): they are drawn as often as "
-            "the rows of which least is known."
+            "the rows that are hardest to predict."
         )
         yield Note("uncovered rows", text)
 

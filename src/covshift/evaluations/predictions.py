@@ -397,7 +397,7 @@ def numbered(predicted: Any, classes: tuple[str, ...]) -> Rows:
     unknown = sorted(set(found) - set(place))
     if unknown:
         raise InputError(
-            f"The model predicts {unknown[:5]}, which are none of the classes {list(classes)}."
+            f"The model predicts {unknown[:5]}, which are not among the classes {list(classes)}."
         )
     return np.array([place[label] for label in found], dtype=np.intp)[number.reshape(-1)]
 

@@ -37,9 +37,9 @@ class ColumnProblems:
             shown = ", ".join(map(repr, levels[:5]))
             more = f" and {len(levels) - 5} more" if len(levels) > 5 else ""
             text = (
-                f"{title}: column {name!r} has levels that training never saw: {shown}{more} "
-                f"({count} of {self.rows} rows, {count / max(self.rows, 1):.0%}). Nothing is "
-                "known about them; they count as none of the known levels."
+                f"{title}: column {name!r} has levels that do not occur in training: {shown}{more} "
+                f"({count} of {self.rows} rows, {count / max(self.rows, 1):.0%}). They are "
+                "treated as none of the known levels."
             )
             notes.append(Note("unseen levels", text, "warning"))
         for name, count in self.gaps.items():

@@ -84,7 +84,7 @@ def settle_labels(train: Table, target: Table, declared: ColumnOptions) -> Settl
             task = _likely(cells)
             questions.append(_asked_task(train.title, name, cells, task))
         else:
-            text = f"The label {name!r} is taken as {_WORDS[task]} (--task says otherwise)."
+            text = f"The label {name!r} is taken as {_WORDS[task]} (--task overrides this)."
             notes.append(Note("kind of label", text))
     return SettledLabels(train, target, task, questions, notes)
 
@@ -183,7 +183,7 @@ def read_labels(
             raise InputError(
                 f"{target.title}: the label {own!r} has classes that training lacks: "
                 f"{', '.join(map(repr, unknown[:5]))}. Leave the column out of the target, or "
-                "make the classes alike."
+                "spell the classes the same way."
             )
     return Labels(name, task, y, y_target, scored)
 

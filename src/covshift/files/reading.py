@@ -105,7 +105,7 @@ def _is_there(word: str) -> bool:
 
 
 MISSING = ("", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "None")
-"""What stands for a missing value unless told otherwise."""
+"""What stands for a missing value by default."""
 
 
 @dataclass(frozen=True)

@@ -83,7 +83,7 @@ class ColumnOptions:
         return kinds if self.id is None else {**kinds, self.id: "text"}
 
     def roles(self) -> set[str]:
-        """Columns that are no features."""
+        """Columns that are not features."""
         beside = (name for _, name in (*self.beside, *self.of_target, *self.unread))
         weights = (self.weight, self.target_weight, self.frequency, self.target_frequency)
         named = (self.label, self.target_label, self.id, *weights, *beside)
@@ -299,11 +299,11 @@ def _schema_notes(a: Table, b: Table, shared: list[str], declared: ColumnOptions
     known = {*declared.schema, *declared.settled()}
     lacking = [name for name in shared if name not in known]
     if lacking:
-        text = f"The schema does not know {named(lacking)}: taken as they come."
+        text = f"The schema does not list {named(lacking)}: taken as they come."
         notes.append(Note("schema", text))
     absent = [name for name in declared.schema if name not in {*a.names, *b.names}]
     if absent:
-        text = f"The schema knows {named(absent)}, which neither file has."
+        text = f"The schema lists {named(absent)}, which neither file has."
         notes.append(Note("schema", text, "warning"))
     return notes
 

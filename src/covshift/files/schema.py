@@ -112,7 +112,7 @@ def read_schema(path: str) -> Schema:
         raise InputError(f"{path} cannot be read: {error.strerror or error}.") from None
     except (UnicodeError, tomllib.TOMLDecodeError) as error:
         raise InputError(
-            f"{path} is no schema file: {error}. covshift schema writes one."
+            f"{path} is not a schema file: {error}. covshift schema writes one."
         ) from None
     return _Reader(path, text).schema(data)
 
@@ -148,7 +148,7 @@ class _Reader:
 
     def _column(self, name: str, data: Any) -> SchemaColumn:
         if not isinstance(data, dict):
-            raise self._wrong(name, None, f"column {name!r} is no table of role and kind")
+            raise self._wrong(name, None, f"column {name!r} is not a table of role and kind")
         self._known(data, _KEYS, name)
         role = self._text(data, "role", name) or "feature"
         kind = self._text(data, "kind", name)

@@ -49,7 +49,7 @@ def opened(source: str, reading: ReadOptions) -> Iterator[Any]:
         if sheet is None and reading.sheet_option == "--target-sheet":
             sheet = reading.target_sheet
         if sheet is not None and not isinstance(found, ExcelTable):
-            raise InputError(f"{found.title} is no Excel workbook: it has no sheet {sheet!r}.")
+            raise InputError(f"{found.title} is not an Excel workbook: it has no sheet {sheet!r}.")
         yield found
     finally:
         if source != "-":
@@ -221,7 +221,7 @@ def name_note(source: str, found: str) -> list[Note]:
     alike = {"Arrow stream": "Arrow", "Feather 1": "Arrow"}
     if said is None or said == alike.get(found, found):
         return []
-    text = f"Read as {found}, whatever the name says: {source}."
+    text = f"Read as {found}, despite its name: {source}."
     return [Note("name of the file", text)]
 
 
@@ -354,7 +354,7 @@ class FolderTable:
             )
         if table.spelled != self.spelled:
             raise InputError(
-                f"{table.title} seems to spell numbers otherwise than {self._parts[0].name}. Say "
+                f"{table.title} seems to write numbers differently from {self._parts[0].name}. Say "
                 "how: --decimal , or --decimal ."
             )
 

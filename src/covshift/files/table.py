@@ -191,8 +191,8 @@ class Stream:
         notes = [*self.notes, *self._index_notes(indexes)]
         if ids:
             text = (
-                f"No feature, because its text is another one in every row, as ids have it: "
-                f"{named(ids)} of {self.title} (--categorical says otherwise)."
+                f"No feature, because its text differs in every row, like an id: "
+                f"{named(ids)} of {self.title} (--categorical overrides this)."
             )
             notes.append(Note("identifiers", text))
         return replace(

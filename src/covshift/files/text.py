@@ -56,7 +56,7 @@ class TextTable:
             self._separator, rows = found_separator(rest, usual)
             if self._separator != usual:
                 mark = SEPARATORS[self._separator]
-                text = f"Separated by {mark}: {title} (--sep says otherwise)."
+                text = f"Separated by {mark}: {title} (--sep overrides this)."
                 self.notes.append(Note("separator", text))
         self.spelled = self._spelling(rows, reading)
         self._reader = csv.reader(self._lines, delimiter=self._separator, strict=True)
@@ -161,7 +161,7 @@ class TextTable:
             if decimal:
                 more = " and points between thousands" * (thousands == ".")
                 text = f"Numbers with a decimal comma{more}: {self.title}"
-                text += " (--decimal . says otherwise)."
+                text += " (--decimal . overrides this)."
                 self.notes.append(Note("decimal mark", text))
         if decimal is None:
             decimal = "," if thousands == "." else "."
@@ -177,7 +177,7 @@ class TextTable:
             mark = max(others, key=lambda key: others[key])
             raise InputError(
                 f"{self.title} has one column, {short(names[0])}. It looks separated by "
-                f"{SHOWN[mark]}: --sep is for both files: make them alike."
+                f"{SHOWN[mark]}: --sep is for both files: use the same separator in both."
             )
         if all(map(is_number, names)):
             raise InputError(
@@ -406,7 +406,7 @@ class Utf8(io.RawIOBase):
         self.encoding = _shown(head) if asked is None else _known(asked)
         self._sure = asked is not None or self.encoding != "utf-8"
         if asked is None and self.encoding != "utf-8":
-            self._say(f"Read as {self.encoding.upper()}: {title} (--encoding says otherwise).")
+            self._say(f"Read as {self.encoding.upper()}: {title} (--encoding overrides this).")
         self._decoder = codecs.getincrementaldecoder(_decoded(self.encoding))()
         self._ascii = True  # so far
         self._lines, self._length = 0, 0
@@ -468,15 +468,15 @@ class Utf8(io.RawIOBase):
         if self._length > LONGEST_LINE:
             raise InputError(
                 f"{self.title}, line {self._lines + 1} is longer than {LONGEST_LINE >> 20} MB: "
-                "this is no table."
+                "this is not a table."
             )
         return data
 
     def _no_nul(self, data: bytes) -> InputError:
         line = self._lines + _line_ends(data[: data.index(b"\0")]) + 1
         return InputError(
-            f"{self.title}, line {line} holds a NUL byte: it is no text, or damaged. Repair it, or "
-            "name its --encoding."
+            f"{self.title}, line {line} holds a NUL byte: it is not text, or it is damaged. "
+            "Repair it, or name its --encoding."
         )
 
     def _no_text(self, before: bytes = b"") -> InputError:
@@ -499,7 +499,7 @@ def _known(asked: str) -> str:
         raise InputError(f"--encoding {asked!r} is unknown. {advice}") from None
     text = getattr(found, "_is_text_encoding", True) and found.incrementaldecoder is not None
     if not text or found.name.replace("_", "-") in _NO_TEXT:
-        raise InputError(f"--encoding {asked!r} is no encoding of text files. {advice}")
+        raise InputError(f"--encoding {asked!r} is not an encoding of text files. {advice}")
     return found.name
 
 

@@ -132,7 +132,7 @@ class KernelMachine(LandmarksFit):
         if given and self.correction_.needs_points:
             raise InputError(
                 f"kernel='precomputed' gives no points to make V from, which {self.correction_!r} "
-                "needs. Make it beforehand: correction=Precomputed(v_matrix(X, X_target))."
+                "needs. Make it first: correction=Precomputed(v_matrix(X, X_target))."
             )
         if self._solver(problem.N) == "dual":
             with one_blas_thread(problem.N**2):

@@ -194,10 +194,12 @@ def _read(
     y = copied._read_outcomes(X, y)
     labels = machine._distinct_labels(y)
     if labels is not None and not np.isin(labels, machine.classes_).all():
-        raise InputError(f"y holds {labels.tolist()}, but the fit saw {machine.classes_.tolist()}.")
+        raise InputError(
+            f"y holds {labels.tolist()}, but fit was given {machine.classes_.tolist()}."
+        )
     Y = machine._outcome_columns(y)
     if Y.shape[1] != len(machine._f.c):
-        raise InputError(f"y has {Y.shape[1]} outputs, but the fit saw {len(machine._f.c)}.")
+        raise InputError(f"y has {Y.shape[1]} outputs, but fit was given {len(machine._f.c)}.")
     given = machine._f.kernel is None
     with quiet(UserWarning):  # the fit has said it
         problem = check_problem(X, Y, X_target, weights, kernel_given=given, frame=copied._frame)

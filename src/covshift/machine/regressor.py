@@ -65,7 +65,7 @@ class VSVR(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ignore[mis
             column at a time ("additive", "blended", "auto") or weights that take them. None: the
             target is the training sample.
         sample_weight, target_weight : (N,) and (M,) arrays, optional
-            Probability weights of the rows, such as those of a survey. Their scale says nothing:
+            Probability weights of the rows, such as those of a survey. Their scale does not matter:
             they are divided by their mean, so that a penalty means the same on any scale.
         """
         weights = GivenWeights(sample_weight, target_weight)

@@ -111,7 +111,7 @@ def _table(
 ) -> CrossTable:
     if len(key) != 2 or name_of(key[0]) == name_of(key[1]):
         raise InputError(
-            f"The key {key!r} is no pair of two columns. A table is written as "
+            f"The key {key!r} is not a pair of columns. A table is written as "
             "('sex', 'age'): {('f', (18, 30)): 0.1, ...}."
         )
     names = (name_of(key[0]), name_of(key[1]))

@@ -67,8 +67,8 @@ def read_csv(path: Any) -> tuple[dict[Any, Any], frozenset[str], frozenset[str]]
     strange = [name for name in names if name not in (*_PLAIN, *_MORE)]
     if strange:
         raise InputError(
-            f"{path} has columns that margins do not know: {', '.join(map(repr, strange))}. They "
-            f"know {', '.join([*_PLAIN, *_MORE])}."
+            f"{path} has columns that margins do not have: {', '.join(map(repr, strange))}. They "
+            f"have {', '.join([*_PLAIN, *_MORE])}."
         )
     found: dict[Any, Any] = {}
     right: set[str] = set()
@@ -205,7 +205,7 @@ def read_json(path: Any) -> Any:
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}.") from None
     except ValueError as error:
-        raise InputError(f"{path} is no JSON file: {error}.") from None
+        raise InputError(f"{path} is not a JSON file: {error}.") from None
 
 
 def to_data(margins: Any) -> dict[str, Any]:

@@ -113,7 +113,8 @@ def _targets(answers: Mapping[str, Any]) -> dict[str, TargetAnswers]:
     """Sort the answers of every target."""
     if not isinstance(answers, Mapping) or not answers:
         raise InputError(
-            f"answers={answers!r:.60} is no dict of answers by the names of the targets. Pass for "
+            f"answers={answers!r:.60} is not a dict of answers by the names of the targets. Pass "
+            "for "
             'example {"May": (diagnosis, estimate), "June": ...}.'
         )
     parts = {}

@@ -70,7 +70,7 @@ def waterfall(found: Explanation, text: str) -> Picture:
         size=(5.0, 1.2 + 0.34 * min(len(found.table) + 2, 14)),
         name=f"waterfall-{zlib.crc32(found.sentence.encode()):x}",
         title=title,
-        text=f"What every part has of the change. {text}.",
+        text=f"How much each part contributes to the change. {text}.",
     )
     return Picture(svg, title, f"Bars with their {100 * found.confidence:g}% intervals.")
 

@@ -410,7 +410,7 @@ def intervals_of(answer: Intervals | Sets) -> Promise:
         carried = ""  # it is the target's
     return Promise(
         _headline(answer.coverage, what, expected),
-        f"So many of the {what} hold the outcome, on average over the target.",
+        f"This share of the {what} contains the outcome, on average over the target.",
         f"By covshift.conformal, for {len(answer):,} rows. To estimate the coverage, every "
         f"calibration row is a new row to all others{carried}.",
         f"Prediction {what}",

@@ -20,8 +20,8 @@ PLAIN: dict[Verdict, str] = {
     "more, the others less.",
     "strong": "The sample differs so much from the target that corrected numbers rest on few rows. "
     "Use them with care.",
-    "no overlap": "Part of the target is unlike anything in the sample. Nothing that is computed "
-    "from this sample can tell what happens there.",
+    "no overlap": "Part of the target is unlike anything in the sample. No number computed from "
+    "this sample describes that part.",
 }
 """Verdicts for a reader who knows no statistics."""
 
@@ -144,9 +144,9 @@ def sizes_table(diagnosis: Diagnosis | MarginsDiagnosis) -> Table:
             Column("rows used", lambda row: number(row.train_rows, "{:,}")),
         ),
         "Effective sample sizes",
-        "Rows of unequal weight say less than as many equal ones: with each method, the "
-        f"{diagnosis.n_train:,} training rows are as precise as this many equally weighted ones "
-        "(Kish's effective sample size).",
+        "Rows of unequal weight carry less information than as many equal ones: with each method, "
+        f"the {diagnosis.n_train:,} training rows are as precise as this many equally weighted "
+        "ones (Kish's effective sample size).",
     )
 
 

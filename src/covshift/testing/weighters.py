@@ -244,10 +244,10 @@ def check_sample_weight(
 ) -> None:
     """Check the factors of a weighted training sample, or that unequal weights are refused.
 
-    Equal weights are no weights, their scale says nothing, and a row of weight zero is not there:
-    its factor is that of a new row, or zero. The weighted mean of the factors is one, the effective
-    sample size that of the products. Where the weights alone make the sample look like the target,
-    the factors stay near one.
+    Equal weights are no weights, their scale does not matter, and a row of weight zero is not
+    there: its factor is that of a new row, or zero. The weighted mean of the factors is one, the
+    effective sample size that of the products. Where the weights alone make the sample look like
+    the target, the factors stay near one.
     """
     X, T = rng.normal(size=(60, 2)), rng.normal(0.4, 1.0, size=(50, 2))
     d = rng.uniform(0.5, 3.0, size=60)
@@ -425,7 +425,7 @@ def check_weights(estimator: Any, *, tolerance: float = 1e-6, random_state: int 
     """Check that an estimator takes the weights of its rows as probability weights.
 
     ``fit(X, y, X_target=..., sample_weight=..., target_weight=...)``: the scale of
-    ``sample_weight`` and of ``target_weight`` says nothing, equal ones are none, unequal ones
+    ``sample_weight`` and of ``target_weight`` does not matter, equal ones are none, unequal ones
     change the fit, and a row of weight zero is not there.
 
     Parameters

@@ -209,7 +209,7 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
         sample_weight : (N,) array, optional
             Weights d that the training rows have by the design of the sample, such as one over
             their chance to be drawn. ``weights_`` are then factors on them: d times ``weights_``
-            makes the sample look like the target. The scale of d says nothing; a row of weight
+            makes the sample look like the target. The scale of d does not matter; a row of weight
             zero, or below 1e-9 of the largest, is not there: its factor is that of a new row.
         """
         check_parameters(self)
@@ -489,7 +489,7 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
                 f"The weights of {type(self).__name__} do not move the sample towards the target: "
                 f"in {self._layout.listed(found.clear)} the samples differ clearly, and "
                 f"{found.left:.0%} of the squared distance between their distribution functions is "
-                "left. Use fewer features, or another weighter: CDFWeights() also tells whether "
+                "left. Use fewer features, or another weighter: CDFWeights() also checks whether "
                 "the samples overlap.",
                 WeightWarning,
                 stacklevel=3,

@@ -198,8 +198,9 @@ class KMM(Weighter):
         if seen < min(_NEIGHBOURS, 0.01 * N):
             warnings.warn(
                 f"The kernel of KMM is too narrow (width={self.width_}): a row is near {seen:.2g} "
-                f"of the other {N - 1} rows, K is nearly the identity and the weights say nothing "
-                f"about the target (their sum is {self.total_:.3g}, N is {N}). Use a larger "
+                f"of the other {N - 1} rows, K is nearly the identity and the weights carry no "
+                f"information about the target (their sum is {self.total_:.3g}, N is {N}). Use a "
+                "larger "
                 'width, such as width="median".',
                 WeightWarning,
                 stacklevel=5,

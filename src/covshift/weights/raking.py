@@ -142,8 +142,8 @@ class Raking(Weighter):
             left_out = "" if self._groups is None else cells.OR_LEFT_OUT
             warnings.warn(
                 f"{moved:.0%} of the target lies in cells of a column without training rows, and "
-                f"was counted in the nearest cell that has some{left_out}: Raking does nothing "
-                "about it.",
+                f"was counted in the nearest cell that has some{left_out}: Raking cannot correct "
+                "this.",
                 WeightWarning,
                 stacklevel=5,
             )

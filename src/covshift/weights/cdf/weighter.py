@@ -408,7 +408,7 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
         views = self._views
         if name_of(views) != "additive" or views.symmetric or self._penalty() == "cv":
             raise InputError(
-                "Margins tell distribution functions of single columns, not rows: use "
+                "Margins give the distribution functions of single columns, not rows: use "
                 "CDFWeights(views='additive') and a penalty other than 'cv'."
             )
         reading = reading_of(margins, X, cell_columns(margins), type(self).__name__)
