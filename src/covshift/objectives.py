@@ -287,7 +287,7 @@ class VObjective:
         V = self._weighted(sample_weight).V
         ones = V.matmat(np.ones((len(Y), 1)))[:, 0]
         if not ones.sum() > 0:
-            raise InputError("V is zero: no training row is seen from the target.")
+            raise InputError("V is zero: no training row is within the target's reach.")
         best = ones @ Y / ones.sum()
         if self.squash is not None:
             best = logit(best)

@@ -363,7 +363,7 @@ _weighter("poststratification", "poststratification:PostStratification",
 _CLASSES = {"task": "classes", "of": "classes", "range": "share"}
 _ONE_CLASS = {"task": "classes", "of": "one class", "range": "share"}
 _NUMBERS = {"task": "numbers", "range": "positive"}
-_metric("accuracy", "masses:accuracy", "share of rows with the right class", **_CLASSES,
+_metric("accuracy", "masses:accuracy", "share of rows predicted in the right class", **_CLASSES,
         in_default=True)
 _metric("balanced_accuracy", "masses:balanced_accuracy", "mean recall of the classes", **_CLASSES)
 _metric("precision", "masses:precision", "share of correct ones among predicted", **_ONE_CLASS)

@@ -141,7 +141,7 @@ def test_with_sensitivity_large_outcomes_that_are_more_common_are_covered():
 )
 def test_sensitivity_is_refused_where_no_worst_case_is_known(options):
     made = ConformalRegressor(LinearRegression(), sensitivity=2.0, **options)
-    with pytest.raises(InputError, match="of which no worst case is known"):
+    with pytest.raises(InputError, match="whose worst case is not known"):
         made.fit(X, y, X_target=T)
     with pytest.raises(InputError, match=r"sensitivity=0.5 must be a finite number of at least 1"):
         ConformalRegressor(LinearRegression(), sensitivity=0.5).fit(X, y, X_target=T)

@@ -577,7 +577,7 @@ def test_v_matrix_warns_when_the_target_sees_too_little():
 @pytest.mark.parametrize(
     ("correction", "words"),
     [
-        (Additive(), "are not seen from the target.*symmetric=True, or blend > 0"),
+        (Additive(), "are out of the target's reach.*symmetric=True, or blend > 0"),
         (Importance([0.0, 0.0, 1.0, 1.0]), "have importance weight zero"),
         (Uniform(low=-2, high=-1), "lie above the assumed target.*parameters of that target"),
         (Precomputed(np.diag([0.0, 0.0, 1.0, 1.0])), "have no entry in the V that was given"),

@@ -410,7 +410,7 @@ def test_interrupted_write_leaves_nothing_behind(tmp_path, monkeypatch):
 
 def test_folder_that_cannot_be_written_costs_a_warning_only(tmp_path, openml):
     (tmp_path / "file").write_text("in the way")
-    with pytest.warns(UserWarning, match="tiny was fetched but not kept"):
+    with pytest.warns(UserWarning, match="tiny was fetched but not saved"):
         bunch = loaders._load(TINY, tmp_path / "file")
     np.testing.assert_array_equal(bunch.y, TINY_Y)
 

@@ -215,7 +215,7 @@ def test_with_outcomes_there_are_three_parts(with_labels):
     assert low > 0.1
     assert shares_interval(why, WITHIN)[0] > 0
     assert why.columns[0].column == "age"
-    assert "rows with the same columns have other outcomes" in why.sentence
+    assert "rows with the same columns have different outcomes" in why.sentence
 
 
 def shares_interval(why, name):
@@ -362,7 +362,7 @@ def test_parts_that_cancel_are_still_told():
     assert why.sentence == (
         "y hardly changes, from 1.000 to 1.000: +0.200 because the mix of rows differs in the "
         "shared region, +0.000 because the target has rows that the sample hardly has, -0.200 "
-        "because rows with the same columns have other outcomes."
+        "because rows with the same columns have different outcomes."
     )
 
 

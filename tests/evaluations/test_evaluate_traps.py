@@ -283,7 +283,7 @@ def test_a_class_that_no_labelled_row_has_is_noted(ask):
 def test_labels_of_one_class_do_not_define_the_auc(ask):
     found = ask(y_target=np.where(np.arange(M) < 20, 1.0, np.nan))
     said = notes(found, "undefined labels")[0]
-    assert "20 labels of the target alone do not define AUC" in said
+    assert "20 labels of the target by themselves do not define AUC" in said
     assert np.isfinite(found["roc_auc"].value)  # the correction knows both classes
     assert not notes(ask(y_target=Y_TARGET), "undefined labels")
 

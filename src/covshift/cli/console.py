@@ -116,7 +116,7 @@ def table_file(output: str | None) -> Iterator[Sheet]:
         many = "1 cell begins" if sheet.marked == 1 else f"{sheet.marked:,} cells begin"
         note(
             f"{many} with =, +, -, @ or a tab, as formulas do: written with an apostrophe before "
-            "it, so that no spreadsheet runs it."
+            "it, so that spreadsheets do not run it."
         )
 
 

@@ -326,7 +326,7 @@ def _design_weights(args: argparse.Namespace, weight: Any, cells: Mapping[str, A
     def numbers(name: str, option: str) -> Any:
         found = read_numbers(cells[name], name, option)
         if None in found:
-            raise InputError(f"The column {name!r}, which {option} names, has gaps.")
+            raise InputError(f"The column {name!r}, which {option} names, has missing values.")
         return np.array(found, dtype=np.float64)
 
     if weight is None or (args.fpc is None and args.replicate_weights is None):

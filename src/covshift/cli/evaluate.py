@@ -53,8 +53,8 @@ _REPORT = """
 --title TITLE  title of the report
 """
 _FLATTERED = (
-    "Model files are usually fitted on the very training rows: judged on its own training rows a "
-    "model is flattered. Mark them with --trained-on COL, or give rows that were held out."
+    "Model files are usually fitted on these training rows: on its own training rows a model "
+    "looks better than it is. Mark them with --trained-on COL, or give rows that were held out."
 )
 _AS_OPTIONS = {  # remedies of the library, as options of the command
     'Pass restrict="overlap"': "Use --restrict overlap",

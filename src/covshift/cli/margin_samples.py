@@ -134,7 +134,7 @@ def _check_levels(part: Margin, name: str, levels: tuple[str, ...]) -> None:
     unknown = cells.unknown(seen)
     if unknown:
         raise InputError(
-            f"The column {name!r} has {', '.join(map(repr, unknown[:5]))}, and the margins know "
+            f"The column {name!r} has {', '.join(map(repr, unknown[:5]))}, and the margins have "
             f"{', '.join(map(repr, cells.levels[:5]))}. Spell them the same way, or give the "
             "margins a category '(other)'."
         )

@@ -11,7 +11,7 @@ from . import console, options
 
 _COLUMNS = """
 --weight COL  probability weights of the rows, such as those of a survey, on any scale
---frequency COL  how often each row was seen
+--frequency COL  number of times each row occurs
 --cross COL,COL...  add a table of two columns (repeatable)
 """
 _CELLS = """

@@ -30,9 +30,9 @@ _LABEL = "--label COL  the outcome%s; in the target it is used only to score"
 _ROLES = """
 --id COL  identifies rows; copied to the output, not used as a feature
 --weight COL  probability weights of the training rows, such as those of a survey, on any scale
---frequency COL  how often each training row was seen
+--frequency COL  number of times each training row occurs
 --target-weight COL  probability weights of the target rows, such as those of a survey, on any scale
---target-frequency COL  how often each target row was seen
+--target-frequency COL  number of times each target row occurs
 """
 _COLUMNS = """
 --numeric COL...  read as numbers (repeatable)

@@ -200,7 +200,7 @@ _INTERVALS = """
   in 90
 --set PERCENT...  column set: classes, joined by |, that contain the true one with this
   probability, as in 90
---calibration FILE  labelled rows that the model has not seen; needed unless covshift fit had
+--calibration FILE  labelled rows that did not train the model; needed unless covshift fit had
   --calibrate. The coverage then is for this table, which is read as a whole; otherwise for the
   target of the fit
 --by-class  sets with the coverage in every class, even rare ones; each class is calibrated by its
@@ -287,8 +287,8 @@ def check_model(asked: CoverageOptions, model: Model, args: argparse.Namespace) 
         again = ["covshift", *args.argv, "--calibration", "FILE"]
         raise InputError(
             f"{args.model} was not calibrated, so that it has no {_WORDS[asked.kind]}: hold out "
-            f"rows when fitting it, `{shlex.join(fit)}`, or name labelled rows that it has not "
-            f"seen, `{shlex.join(again)}`."
+            f"rows when fitting it, `{shlex.join(fit)}`, or name labelled rows that did not "
+            f"train it, `{shlex.join(again)}`."
         )
 
 

@@ -334,7 +334,7 @@ def replicates_of(weighed: Weighed, args: argparse.Namespace) -> Replicates | No
     if drawn.redrawn:
         console.warn(
             f"in {drawn.redrawn} of {count + drawn.redrawn} draws no weights were found, "
-            "such as for lack of overlap; others were drawn in place of them."
+            "such as for lack of overlap; they were replaced by other draws."
         )
     if drawn.unconverged:
         console.warn(f"the fit of {drawn.unconverged} of {count} replicates stopped early.")

@@ -285,7 +285,7 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return rows
 
     def _check_sensitivity(self) -> None:
-        """Refuse forms of which no worst case is known."""
+        """Refuse forms whose worst case is not known."""
         if self.sensitivity == 1:
             return
         plus = not self.prefit and self.method != "split"
@@ -297,8 +297,8 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             if bad:
                 raise InputError(
                     f"sensitivity={self.sensitivity:g} is for method='split' and prefit=True, with "
-                    f"threshold='weighted' and randomized=False, not {what}, of which no worst "
-                    "case is known."
+                    f"threshold='weighted' and randomized=False, not {what}, whose worst case "
+                    "is not known."
                 )
 
     def _around(self) -> Self:
@@ -460,7 +460,7 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                 if self._rows is None:
                     raise InputError(
                         f"threshold='dr' needs the calibration rows for a coverage of {coverage:g},"
-                        " and a file keeps none. Ask for it once before saving."
+                        " and a file does not keep them. Compute it once before saving."
                     )
                 rows = self._rows if group is None else self._rows.in_group(group)
                 found = lifted(found, scores, rows, self._factor[part], coverage)
@@ -522,7 +522,9 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         if key not in self._expected:
             if self._rows is None:
                 levels = sorted(f"{level:.4g}" for level, column in self._expected if column == by)
-                known = f"; it was estimated before saving at {', '.join(levels)}" if levels else ""
+                known = (
+                    f"; it was estimated before saving for {', '.join(levels)}" if levels else ""
+                )
                 note = f"the file keeps no calibration rows{known}."
                 return ExpectedCoverage(float("nan"), float("nan"), (0.0, 1.0), note=note)
             covered = np.zeros(len(self.scores_), dtype=bool)

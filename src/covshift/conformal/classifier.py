@@ -338,7 +338,7 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
         if self.shift == "label":
             if self.sensitivity != 1:
                 raise InputError(
-                    f"sensitivity={self.sensitivity:g} is about covariate shift: it is not for "
+                    f"sensitivity={self.sensitivity:g} is for covariate shift, not for "
                     'shift="label".'
                 )
             if self.threshold == "dr":

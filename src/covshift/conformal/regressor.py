@@ -259,8 +259,8 @@ class ConformalRegressor(RegressorMixin, Conformal):  # type: ignore[misc]
             )
         if self.randomized and not self.prefit and self.method != "split":
             raise InputError(
-                f"randomized=True is for method='split' and prefit=True, not {self.method!r}, of "
-                "which no exact coverage is known."
+                f"randomized=True is for method='split' and prefit=True, not {self.method!r}, "
+                "whose exact coverage is not known."
             )
         return one_outcome(y, "y", None, "X")
 
@@ -299,7 +299,7 @@ class ConformalRegressor(RegressorMixin, Conformal):  # type: ignore[misc]
                 if self.spread is None:
                     raise InputError(
                         "With prefit=True and conformity_score='normalized', pass spread: a fitted "
-                        "model of absolute residuals, which these rows have not trained."
+                        "model of absolute residuals, which was not fitted to these rows."
                     )
                 check_is_fitted(self.spread)
                 self._model = NormalizedBand(self.estimator, self.spread)

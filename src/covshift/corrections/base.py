@@ -136,7 +136,7 @@ class Correction(BaseEstimator):  # type: ignore[misc]
     by_blocks = False
     """Whether V can be summed over blocks of training rows (`target_sums`), or needs all pairs."""
 
-    unseen = "are not seen from the target"
+    unseen = "are out of the target's reach"
     advice = "Check that training and target rows overlap."
     """How a warning speaks of training points with a zero column, and what to do about them."""
 
@@ -201,7 +201,7 @@ class VMatrixCorrection(Correction):
         scale = unit_scale(trace, weight, largest)
         if scale is None:
             warnings.warn(
-                "V is zero: no training point is seen from the target, so it cannot be "
+                "V is zero: no training point is within the target's reach, so it cannot be "
                 f"normalised. {self.advice}",
                 CoverageWarning,
                 stacklevel=4,

@@ -286,8 +286,9 @@ def repeated(counts: Any, length: int, name: str, *, of: str, weight: str) -> Ro
     broken = int((values != np.round(values)).sum())
     if broken:
         raise InputError(
-            f"{name} holds {broken} values that are not whole numbers, but says how often each row "
-            f"was seen. Weights that say how much a row stands for, on any scale, are {weight}."
+            f"{name} holds {broken} values that are not whole numbers, but is the number of times "
+            "each row occurs. Weights for how much each row stands for, on any scale, are "
+            f"{weight}."
         )
     total = values.sum()
     if total > _MOST_ROWS:

@@ -187,7 +187,7 @@ def _fetch(source: Source, path: Path) -> tuple[Real, Whole]:
     if checksum(X, y) != source.checksum:
         raise InputError(
             f"OpenML's data id {source.openml_id} is not the known {source.name} data: its "
-            f"checksum differs. Nothing was kept. Put the known file at {path}."
+            f"checksum differs. It was not saved. Put the known file at {path}."
         )
     return X, y
 
@@ -212,7 +212,7 @@ def _keep(path: Path, source: Source, X: Real, y: Whole) -> None:
     try:
         write_table(path, source.columns, X, y)
     except OSError as error:
-        warnings.warn(f"{source.name} was fetched but not kept: {error}.", stacklevel=4)
+        warnings.warn(f"{source.name} was fetched but not saved: {error}.", stacklevel=4)
 
 
 # What is known about each real data set: its columns, where it comes from, and its checksum.

@@ -332,7 +332,7 @@ def _notes(
     }
     cut = [f"{name} {rows[0]:,} and {rows[1]:,}" for name, rows in used.items() if rows != whole]
     if cut:
-        text = "To keep the cost down, rows were drawn at random (training and target rows): "
+        text = "To save time, rows were drawn at random (training and target rows): "
         notes.append(Note("drawn rows", f"{text}{'; '.join(cut)}."))
     return tuple(notes)
 

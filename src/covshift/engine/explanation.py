@@ -70,12 +70,12 @@ WITHIN, OUTCOMES = "mix of rows in the shared region", "outcome given the column
 NEW = "rows the sample hardly has"
 _MEANINGS = {
     WITHIN: "both samples have such rows, but not equally often",
-    OUTCOMES: "rows with the same columns have other outcomes in the target",
-    NEW: "they are common in the target alone",
+    OUTCOMES: "rows with the same columns have different outcomes in the target",
+    NEW: "they are common only in the target",
 }
 _BECAUSE = {
     WITHIN: "the mix of rows differs in the shared region",
-    OUTCOMES: "rows with the same columns have other outcomes",
+    OUTCOMES: "rows with the same columns have different outcomes",
     NEW: "the target has rows that the sample hardly has",
 }
 _ROUNDING = 1e-12
@@ -216,7 +216,7 @@ class Explanation(Answer):
     columns : Table
         With outcomes of target rows: what the columns explain, as without them. Else empty.
     regions : Table
-        With these: where rows with the same columns have other outcomes. Rows of `Region`.
+        With these: where rows with the same columns have different outcomes. Rows of `Region`.
     confidence : float
     notes : tuple of Note
     """

@@ -595,7 +595,7 @@ def _doubly_robust(answer: Any, how: Procedure, cite: Cited) -> Iterator[str]:
     kind = "augmented" if both else "augmented (doubly robust)"
     named = f"a cross-fitted {kind} estimator {cite(*works)}"
     yield f"{start} {named} of {what}." if evaluates else f"{start} {named}: {what}."
-    yield "It is consistent if the weights or the outcome model are."
+    yield "It is consistent if either the weights or the outcome model are correct."
 
 
 def _by_classes(answer: Any, cite: Cited) -> Iterator[str]:
@@ -734,7 +734,7 @@ def _errors(answer: Any, how: Procedure, cite: Cited) -> Iterator[str]:
             work = "deville" if how.met and how.weighted else "stefanski"
             yield f"They account for the estimation of the weights {cite(work)}."
         elif method == "weights" and how.weighter:
-            yield "What the weights left unbalanced was added to the standard errors."
+            yield "The imbalance left after weighting was added to the standard errors."
         if method == "dr" and how.small_sample:
             yield (
                 "As a small-sample correction, variances were multiplied by n / (n - p - 1), at "
@@ -743,12 +743,13 @@ def _errors(answer: Any, how: Procedure, cite: Cited) -> Iterator[str]:
             )
     if method == "dr" and how.shrinks:
         yield (
-            "The variance lies between those of the flatter and of the full weights and, as far "
-            "as the estimate leans to the outcome model, holds that of the model, a jackknife over "
-            "the folds. Metrics were linearised by their masses (delta method)."
+            "The variance lies between those of the flatter and of the full weights and, to the "
+            "extent that the estimate relies on the outcome model, includes that of the model, "
+            "from a jackknife over the folds. Metrics were linearised by their masses (delta "
+            "method)."
         )
     elif method == "dr" and how.leans and not drawn:
-        yield "The difference that the compromise makes was added to the standard errors."
+        yield "The change that this compromise makes was added to the standard errors."
     if how.margins and method != "none":
         if how.finite:
             yield "The published numbers were taken as exact."
@@ -813,7 +814,7 @@ def _assumed(answer: Any, how: Procedure, cite: Cited) -> Iterator[str]:
     """What the numbers rest on."""
     method = answer.method
     if method == "none":
-        yield "No correction was made, so that the numbers are those of the sample's population."
+        yield "No correction was made, so the numbers describe the sample's population."
     elif method == "both":
         chosen = {
             "random": "were chosen at random",

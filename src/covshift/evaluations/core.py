@@ -74,11 +74,11 @@ def evaluate(
 
     A metric with the derivatives g by the masses has the influence values of the mean of
     L = y g_1 + (1 - y) g_0, whose prediction is q g_1 + (1 - q) g_0 (the delta method). Metrics of
-    numbers are means of losses, or follow from these. The estimate is right if the weights or the
-    outcome model are. With the default weights, up to 20,000 labelled rows, it leans to the model:
-    of what the labelled rows add, r with the variance v if q is right, max(0, 1 - v / r^2) is added
-    (`evaluations.problem`). Both samples must come from one population given the features: p(y | x)
-    is the same (covariate shift).
+    numbers are means of losses, or follow from these. The estimate is consistent if either the
+    weights or the outcome model are correct. With the default weights, up to 20,000 labelled rows,
+    it leans to the model: of what the labelled rows add, r with the variance v if q is right,
+    max(0, 1 - v / r^2) is added (`evaluations.problem`). Both samples must have the same p(y | x)
+    (covariate shift).
 
     Parameters
     ----------
@@ -462,6 +462,6 @@ def single_rows(batches: dict[str, Evaluations]) -> Iterator[Note]:
         more = f" and {len(single) - _NAMED} more" if len(single) > _NAMED else ""
         text = (
             f"Batches of a single target row: {', '.join(single[:_NAMED])}{more}. Their intervals "
-            "say nothing about how rows of the batch differ."
+            "do not include how rows of the batch differ."
         )
         yield Note("batch", text, "warning")

@@ -53,8 +53,8 @@ def perfect_score(model: str, what: str) -> Note:
     """Warn of a model that makes no error on the labelled rows."""
     text = (
         f"{model} gets {what} of the labelled rows right. Perhaps they trained it: then "
-        "they cannot judge it. Mark them: Predictions(model, trained_on=...), or let cv=5 of it "
-        "refit the model."
+        "they cannot be used to judge it. Mark them: Predictions(model, trained_on=...), or let "
+        "cv=5 of it refit the model."
     )
     return Note("perfect score", text, "warning")
 
@@ -124,18 +124,18 @@ def one_target_row(rows: int) -> Iterator[Note]:
     """Warn of a target of which nobody knows how its rows differ."""
     if rows == 1:
         text = (
-            "The target is a single row: the interval is about rows like this one, and says "
-            "nothing about how rows of the target differ."
+            "The target is a single row: the interval is about rows like this one, and does "
+            "not include how rows of the target differ."
         )
         yield Note("one target row", text, "warning")
 
 
 def undefined_labels(rows: Table) -> Iterator[Note]:
-    """Say which metrics labels of the target alone do not define; ``rows`` are theirs."""
+    """Say which metrics labels of the target by themselves do not define; ``rows`` are theirs."""
     undefined = {words(row.metric) for row in rows if np.isnan(row.value)}
     if undefined:
         text = (
-            f"The {rows[0].rows} labels of the target alone do not define "
+            f"The {rows[0].rows} labels of the target by themselves do not define "
             f"{', '.join(sorted(undefined))}: a class is missing among them or is never predicted, "
             "or they are all equal."
         )
@@ -153,8 +153,8 @@ def rows_that_judge(outcome: Outcome, trained: Flags) -> Iterator[Note]:
         yield Note("missing labels", text)
     if trained.any():
         text = (
-            f"{trained.sum()} rows trained the model and do not judge it. Outcome models "
-            "of classes learn from them as well."
+            f"{trained.sum()} rows trained the model and are not used to judge it. Outcome "
+            "models of classes learn from them as well."
         )
         yield Note("training rows", text)
 
@@ -173,5 +173,5 @@ def without_number(rows: Table, groups: Groups | None) -> Iterator[Note]:
         yield Note("undefined metrics", text, "warning")
     if groups is not None and (groups.absent or groups.sample_only):
         named = {*groups.absent, *groups.sample_only}
-        text = f"Groups of one sample alone, which have no number: {', '.join(sorted(named))}."
+        text = f"Groups of only one sample, which have no number: {', '.join(sorted(named))}."
         yield Note("absent groups", text, "warning")

@@ -343,7 +343,7 @@ class Evaluations(Robust, Reportable, Answer):
         of = joined([printable(name, 100) for name in models])
         if self.method == "none":
             return f"We report {what} of {of} on the labelled rows, not adjusted to the target."
-        also = " The labelled rows were judged by clones of the model that had not seen them."
+        also = " The labelled rows were predicted by clones of the model not fitted to them."
         refitted = also if self._procedure.detail else ""
         batches = f" and in each of {len(self.batches)} batches of it" if self.batches else ""
         return f"We estimated {what} of {of} in the target population{batches}.{refitted}"
@@ -458,8 +458,8 @@ class Evaluations(Robust, Reportable, Answer):
             )
             yield Table(labels.records, columns)
         yield [
-            f"Do rows with the same columns have other outcomes there? p = {change.p_value:.2g} "
-            f"({printable(change.model)}): "
+            "Do rows with the same columns have different outcomes there? p = "
+            f"{change.p_value:.2g} ({printable(change.model)}): "
             f"{'it seems so' if change.p_value < 0.05 else 'no sign of it'}."
             for change in self.changes
         ]

@@ -299,7 +299,7 @@ def _schema_notes(a: Table, b: Table, shared: list[str], declared: ColumnOptions
     known = {*declared.schema, *declared.settled()}
     lacking = [name for name in shared if name not in known]
     if lacking:
-        text = f"The schema does not list {named(lacking)}: taken as they come."
+        text = f"The schema does not list {named(lacking)}: read by default."
         notes.append(Note("schema", text))
     absent = [name for name in declared.schema if name not in {*a.names, *b.names}]
     if absent:

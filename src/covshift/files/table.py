@@ -191,7 +191,7 @@ class Stream:
         notes = [*self.notes, *self._index_notes(indexes)]
         if ids:
             text = (
-                f"No feature, because its text differs in every row, like an id: "
+                f"Not a feature, because its text differs in every row, like an id: "
                 f"{named(ids)} of {self.title} (--categorical overrides this)."
             )
             notes.append(Note("identifiers", text))

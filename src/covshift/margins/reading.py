@@ -348,7 +348,7 @@ def _numbers(
         count = sum(cell in set(unknown) for cell in cells)
         raise InputError(
             f"{title}: the column {name!r} has {_listed(unknown)} ({count} of {len(cells)} rows), "
-            f"and the margins know {_listed(levels)}. Spell them the same way, drop these rows, "
+            f"and the margins have {_listed(levels)}. Spell them the same way, drop these rows, "
             "or give the margins a category '(other)'."
         )
     return known.codes(cells).astype(np.float64)

@@ -146,8 +146,9 @@ def _labels(answer: Evaluations) -> Table:
         expected, count = _value(answer.same(row, "dr")), Cell(f"{row.rows:,}", row.rows)
         rows.append((Cell(_label(answer, row)), *_numbers(row), expected, count))
     tests = [
-        f"Do rows that are alike have another outcome in the target? p = {change.p_value:.2g} "
-        f"({printable(change.model, width=1000)}); a small p says that they do."
+        "Do rows with the same columns have different outcomes in the target? p = "
+        f"{change.p_value:.2g} ({printable(change.model, width=1000)}); a small p suggests that "
+        "they do."
         for change in answer.changes
     ]
     head = ("labels of the target", "observed", "std. error", "interval", "expected", "rows")
@@ -446,7 +447,9 @@ def _calibration(answer: Intervals | Sets) -> Fact:
 
 def _widths(intervals: Intervals) -> tuple[Fact, ...]:
     infinite = Fact(
-        "Infinite intervals", f"{intervals.share_infinite:.1%}", "where too few such rows calibrate"
+        "Infinite intervals",
+        f"{intervals.share_infinite:.1%}",
+        "where there are too few such calibration rows",
     )
     return infinite, Fact("Mean width", f"{intervals.mean_width:.4g}", "of the finite ones")
 

@@ -53,8 +53,8 @@ def extrapolates(verdict: str) -> str:
     if verdict != "strong":
         return ""
     return (
-        "Many target rows are unlike yours. What is said of them is extrapolated, and the interval "
-        "does not count that. Outcomes of a few of them would check it."
+        "Many target rows are unlike yours. Predictions for them are extrapolated, which the "
+        "interval does not account for. Outcomes of a few of them would check this."
     )
 
 

@@ -25,7 +25,7 @@ _APART = 1e6  # distance of two levels of a category, in brackets
 _NAMED = 5
 
 OR_LEFT_OUT = ", or left out where it is a level that no training row has"
-"""What becomes of cells that have no neighbours, in words."""
+"""What happens to cells that have no neighbours, in words."""
 
 
 @dataclass(frozen=True)
