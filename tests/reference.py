@@ -935,7 +935,7 @@ def shapley_values(value, n):
 
 
 def robustness_value(number, null, y, w):
-    """Hartman and Huang (2024): shares of two variances that an unseen reason would explain."""
+    """Hartman and Huang (2024): shares of two variances that an unobserved factor would explain."""
     a = (number - null) ** 2 / (_variance(y) * _variance(w))
     return (math.sqrt(a**2 + 4 * a) - a) / 2
 

@@ -15,8 +15,8 @@ distribution. It is not a bound on the difference between training and target lo
 The bounds ask that the target rows are independent draws of equal weight, that phi = 1, that V is
 not normalised, and that the views do not depend on the target sample: a sliced V needs
 ``standardize=False``. They are bounds on V itself, so the residuals may come from a model that was
-fitted with the same target rows. A half width of 1 or more is true but says nothing: V lies in
-[0, 1].
+fitted with the same target rows. A half width of 1 or more is true but carries no information: V
+lies in [0, 1].
 
 Source: Mazaheri, Jain and Bruck (2020), section 3; the form of ``loss_error_1d`` is ours. Cost:
 O(1), or O(n N log N) given residuals.
@@ -209,8 +209,8 @@ def loss_error_1d(
     ----------
     X : (N,) or (N, G) array, or data frame
         Training rows in each view: the features for the additive V, the projections for the sliced
-        one. A frame may hold text, dates and gaps. Where the target has levels that X has not, pass
-        what ``TableEncoder().fit(X, X_target=X_target).transform(X)`` returns.
+        one. A frame may hold text, dates and gaps. Where the target has levels that X does not
+        have, pass what ``TableEncoder().fit(X, X_target=X_target).transform(X)`` returns.
     residuals : (N,) array
         One r_i = f(x_i) - y_i per training row.
     n_target : int

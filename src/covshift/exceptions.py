@@ -6,7 +6,7 @@ import re
 
 
 class CoverageWarning(UserWarning):
-    """Part of the training sample, or all of it, is not seen from the target.
+    """Part of the training sample, or all of it, is out of the target's reach.
 
     A training point that no target point dominates has a zero column in V: it does not enter the
     loss (theory, section 2).

@@ -191,7 +191,7 @@ class VObjective:
 
     Row weights reach the objective through the engine (``sample_weight`` in ``fit``, the weight of
     a ``DMatrix`` or ``Dataset``). They are probability weights: their scale does not matter. Repeat
-    rows that were seen several times.
+    rows that occur several times.
 
     A V with negative entries is possible with `covshift.corrections.Precomputed` and with
     corrections of your own; |V|1 takes the place of V1 then, at O(N^2) once, unless the correction

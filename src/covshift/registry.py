@@ -151,7 +151,7 @@ class LearnerEntry(Entry):
 class MetricEntry(Entry):
     """A number that says how good a model is, for `evaluate`.
 
-    ``of`` tells what the function at ``path`` takes:
+    ``of`` says what the function at ``path`` takes:
 
     - "losses": ``loss(y, prediction)`` returns one number per row, whose mean is the metric; with
       two classes ``y`` is 1 for the positive class, and the prediction is its score;

@@ -66,7 +66,7 @@ class RobustBiasAware(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     -----
     Source: Liu and Ziebart (2014), *Robust classification under sample selection bias*. Without a
     target r = 1, and this is logistic regression. For features of higher order, expand them
-    beforehand (`sklearn.preprocessing.PolynomialFeatures`); r is then estimated from the expanded
+    first (`sklearn.preprocessing.PolynomialFeatures`); r is then estimated from the expanded
     features too. Cost: O(N n K) for each product with the Hessian, in a trust-region Newton method.
 
     Examples
@@ -193,7 +193,7 @@ class RobustBiasAware(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if len(self.classes_) < 2:
             raise ValueError("fewer than two classes")
         if self.weighter_ is not None and not hasattr(self.weighter_, "predict_weights"):
-            raise ValueError("weights from something that is no weighter")
+            raise ValueError("weights from something that is not a weighter")
 
     def _train_over_target(self, X: Real) -> Real:
         """Return r = p / q, clipped: (rows,)."""

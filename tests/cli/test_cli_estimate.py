@@ -334,7 +334,7 @@ def test_a_null_is_what_the_line_is_about(files, truth):
     assert result.code == 0, result.err
     said = truth.robustness(0.9).sentence
     assert said in " ".join(result.out.split())
-    assert said.startswith("To move the answer to 90%, an unseen reason would have to be")
+    assert said.startswith("To move the answer to 90%, an unobserved factor would have to be")
     refused = call(files, "--null", "nan")
     assert refused.code == 2
     assert "--null=nan must be a finite number" in refused.err

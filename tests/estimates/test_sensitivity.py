@@ -266,7 +266,7 @@ def test_a_stored_answer_has_no_rows_to_ask(ask):
         found.with_sensitivity(2.0)
 
 
-# How strong an unseen reason would have to be
+# How strong an unobserved factor would have to be
 
 
 def test_robustness_values_and_benchmarks_are_those_of_loops():
@@ -368,7 +368,7 @@ def test_the_line_names_the_column_that_undoes_the_correction(shifted):
     found = estimate_with(diagnosis, X, y, T, weighter="entropy", outcome_model=LinearRegression())
     robust = found.robustness()
     assert robust.columns == ("x0",)
-    said = "To undo the correction, an unseen reason would have to be as strong as x0 alone"
+    said = "To undo the correction, an unobserved factor would have to be as strong as x0 alone"
     assert robust.sentence.startswith(said)
     assert robust.table[0].column == "x0"
     for text in (str(found), found.assumption, found.to_dict()["assumption"]):
@@ -417,7 +417,7 @@ def test_columns_are_named_as_far_as_it_helps():
         rows = [benchmark(f"c{k}", ONES, ONES, ONES, 1.0) for k in range(count)]
         found = Robustness(0.3, 0.4, 0.25, Table(rows), columns, undoes=True, clear=True)
         return found.sentence.removeprefix(
-            "To undo the correction, an unseen reason would have to be "
+            "To undo the correction, an unobserved factor would have to be "
         ).removesuffix(" (robustness value 0.25).")
 
     assert said(("c0",), 1) == "as strong as c0"
@@ -445,7 +445,7 @@ def test_margins_have_bounds_and_robustness():
     high = [0.2, 0.8] @ np.minimum(L * seen, 1 - (1 - seen) / L)
     low = [0.2, 0.8] @ np.maximum(seen / L, 1 - L * (1 - seen))
     assert bounds == pytest.approx((low, high), abs=0.005)
-    assert "an unseen reason would have to be as strong as place (" in found.assumption
+    assert "an unobserved factor would have to be as strong as place (" in found.assumption
     number = estimate(table, y + rng.normal(size=4000), margins).with_sensitivity(L).overall[0]
     assert number.sensitivity_bounds[0] < number.interval[0] < number.sensitivity_bounds[1]
 

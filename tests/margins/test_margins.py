@@ -447,7 +447,7 @@ def test_half_a_surrogate_pair_survives_a_json_file(tmp_path):
     margins = Margins.from_rows(pd.DataFrame({"a": ["\ud800", "b"] * 2}, dtype=object), min_count=2)
     margins.to_json(tmp_path / "m.json")
     assert Margins.from_json(tmp_path / "m.json") == margins
-    with pytest.raises(InputError, match="letters that are none in Unicode"):
+    with pytest.raises(InputError, match="characters that Unicode does not have"):
         margins.to_csv(tmp_path / "m.csv")
 
 

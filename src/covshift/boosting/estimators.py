@@ -140,7 +140,8 @@ class VBoostRegressor(MultiOutputMixin, RegressorMixin, Booster):  # type: ignor
         How V is made: a name or an object of `covshift.corrections`. "blended" is additive,
         symmetric, normalised and mixed half and half with the identity. "none" ignores the target.
         "auto" compares three on folds and mixes the best into the uncorrected trees as far as the
-        evidence goes (`selection_report_` tells it): some fifteen fits, for equal sample weights.
+        evidence goes (`selection_report_` holds the comparison): some fifteen fits, for equal
+        sample weights.
     n_estimators : int
         Rounds at most.
     learning_rate : float

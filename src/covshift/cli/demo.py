@@ -158,7 +158,7 @@ class Steps:
         return printed.getvalue()
 
     def plain_width(self) -> float:
-        """Half the width of ordinary 90 % intervals, from the same model and held-out rows."""
+        """Half the width of ordinary 90% intervals, from the same model and held-out rows."""
         self.run("predict", _MODEL, HELD_OUT, "-o", "held_out_predictions.csv", "--force")
         said = column("held_out_predictions.csv", "prediction")
         errors = sorted(abs(column(HELD_OUT, SPORT) - said))

@@ -85,9 +85,9 @@ MODEL = """
 _DOUBTS = """
 --shift covariate|label  what is the same in both groups: the outcome given the columns (default),
   or the columns given the outcome, if only the shares of its classes differ
---sensitivity L:float  also show the interval if unseen reasons change the odds of being in the
+--sensitivity L:float  also show the interval if unobserved factors change the odds of being in the
   target up to L-fold, such as 2, among rows with the same columns
---null V:float  also say how strong an unseen reason would have to be to move the answer to V
+--null V:float  also say how strong an unobserved factor would have to be to move the answer to V
   (default: to the uncorrected number)
 --methods  also print the methods section of a paper, and the checklist of a referee
 """

@@ -90,7 +90,7 @@ def compare(
     Importance-weighted cross-validation: held-out training rows, weighted by ``weighter``, stand
     for the target (Sugiyama, Krauledat, Müller 2007). The unweighted model is always in the first
     line, and is recommended unless a method beats it clearly: by more standard errors of the paired
-    difference than the luckiest of so many methods would reach in 5 % of the cases if none of them
+    difference than the luckiest of so many methods would reach in 5% of the cases if none of them
     gained anything. That number comes from a multiplier bootstrap of the paired losses
     (Chernozhukov, Chetverikov, Kato 2013), so that a dozen nearly equal methods are not judged as
     if they were a dozen different ones.
@@ -103,7 +103,7 @@ def compare(
         need target rows are then left out, and a note names them; a contender that needs them is
         refused by name.
     y : name of a column of X, or (N,) array
-        Outcomes. Columns that y and the weights name are no features. Values with an index of
+        Outcomes. Columns that y and the weights name are not features. Values with an index of
         pandas are paired with the rows of a data frame by it.
     learner : str
         A name in `covshift.registry.LEARNERS`, "vsvm", "linear", "trees" or "vboost": every way to

@@ -65,7 +65,7 @@ class Comparison(Answer):
     notes : list of Note
         Each with a "kind", a "severity" and a "text".
     needed_by_control : float, optional
-        The same for a control alone. Whether another learner does better is a question of its own,
+        The same for a control alone. Whether another learner does better is a separate question,
         asked once: the number of corrections has no part in it. Default: as ``needed``.
     rows_compared : object
         The rows, for `fit` and `weights`.

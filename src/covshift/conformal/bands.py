@@ -222,7 +222,7 @@ def at_quantile(estimator: Any, q: float) -> Any:
     if name is None or not able:
         raise InputError(
             "conformity_score='quantile' needs an estimator of quantiles, and "
-            f"{type(last).__name__} is none: use QuantileRegressor(), "
+            f"{type(last).__name__} is not one: use QuantileRegressor(), "
             "GradientBoostingRegressor(loss='quantile') or "
             "HistGradientBoostingRegressor(loss='quantile', quantile=0.5); or "
             "conformity_score='normalized', which works with any regressor."

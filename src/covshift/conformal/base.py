@@ -171,7 +171,7 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X, y : rows and their outcomes, or the name of the column of X that holds them
-            With ``prefit=True`` calibration rows alone, which the estimator has not seen.
+            With ``prefit=True`` calibration rows only, which did not train the estimator.
         X_target : rows of the target, `covshift.Margins`, or a one-tuple, optional
             None: the target is the population of X, and this is ordinary conformal prediction; a
             warning says so, unless ``weighter=None``.
@@ -184,7 +184,7 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         sample_weight, target_weight : names of columns, or (N,) and (M,) arrays, optional
             Probability weights of the rows, on any scale.
 
-        Columns that are named are no features; new rows may have them or not.
+        Columns that are named are not features; new rows may have them or not.
         """
         self.__dict__.pop("_other_columns", None)
         labels = Labels.of(validation.unwrap_target(y_target))
@@ -404,9 +404,9 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             if (self.by is None) != (self._by_labels._groups is None):
                 raise ValueError("groups without their column")
         if not (self.weights_ >= 0).all() or not self.weights_.any():
-            raise ValueError("weights that are none")
+            raise ValueError("weights that are not valid")
         if self._design is not None and not (self._design > 0).all():
-            raise ValueError("weights that are none")
+            raise ValueError("weights that are not valid")
         if (self.by is None) != (self._groups is None):
             raise ValueError("groups without their column")
         shares = not self.prefit and self.method != "split"

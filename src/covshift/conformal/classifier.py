@@ -94,7 +94,7 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
         "class": every class has the coverage, by a threshold from its own calibration rows
         (label-conditional or Mondrian: Vovk, Gammerman and Shafer 2005). Without it the coverage is
         that of all rows together, and a rare class may be left out nearly always. A class of too
-        few rows (9 at 90 %, with equal weights) cannot be left out: it is in every set, and a note
+        few rows (9 at 90%, with equal weights) cannot be left out: it is in every set, and a note
         says so (Ding et al. 2023). A column of groups: the coverage is kept in every group.
     conformity_score : {"lac", "aps", "raps"}
         "lac" gives the smallest sets, "aps" larger ones at hard rows, "raps" is for many classes.

@@ -33,7 +33,7 @@ from ..numerics.quiet import quiet
 from .data import LabelledRows
 from .result import ExpectedCoverage
 
-_Z = 1.959963984540054  # of a 95 % interval
+_Z = 1.959963984540054  # of a 95% interval
 _LEAST = 20  # rows from which `estimate` carries a share to the target
 _STEPS = 5
 _CLOSE = 1.0  # standard errors to the coverage at which the search ends
@@ -229,8 +229,8 @@ def _within(interval: tuple[float, float]) -> tuple[float, float]:
 # and the probability is 1 - alpha exactly. All such c are below a threshold, which may itself be
 # among them or not: an outcome that ties with it is inside with the probability that is left.
 #
-# Where unseen reasons change the odds of being in the target up to L-fold, the weights are known up
-# to [w / L, w L], and the worst ones are w / L up to the threshold and w L beyond it:
+# Where unobserved factors change the odds of being in the target up to L-fold, the weights are
+# known up to [w / L, w L], and the worst ones are w / L up to the threshold and w L beyond it:
 #
 #     sum w 1[s <= c] / L >= (1 - alpha) (sum w 1[s <= c] / L + L sum w 1[s > c] + L v) ,
 #

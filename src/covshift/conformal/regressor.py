@@ -51,11 +51,11 @@ class ConformalRegressor(RegressorMixin, Conformal):  # type: ignore[misc]
         target.
     weighter : str, weighter or None
         A name or an object of `covshift.weights`, fitted without outcomes: in the split form to the
-        rows that train, else to all, and scaled as it weighs rows that it has not seen. Default:
+        rows that train, else to all, and scaled as for new rows. Default:
         the weights of `covshift.estimate`, "tilted-cdf"; of margins "cdf". None: weights of one,
         ordinary conformal prediction.
     method : {"split", "cv+", "jackknife+"}
-        Rows of their own calibrate; or every row does, by a model that has not seen it
+        Rows of their own calibrate; or every row does, by a model fitted without it
         (`covshift.conformal.bands`). Jackknife+ fits the estimator once for each row, `VSVR` and
         `VSVC` once.
     conformity_score : {"absolute", "normalized", "quantile"}
@@ -84,8 +84,8 @@ class ConformalRegressor(RegressorMixin, Conformal):  # type: ignore[misc]
         together rather than one at a time. An interval that should hold no outcome at all is the
         prediction alone.
     sensitivity : float
-        Up to how many-fold unseen reasons may change the odds of being in the target, among rows
-        with the same columns (`covshift.conformal.coverage`). The coverage then holds in the
+        Up to how many-fold unobserved factors may change the odds of being in the target, among
+        rows with the same columns (`covshift.conformal.coverage`). The coverage then holds in the
         worst case; 1 is the plain form. For "split" and ``prefit``, with weighted thresholds.
     random_state : int, RandomState or None
         Of the split, the folds and the randomised form.

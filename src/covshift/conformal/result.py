@@ -27,7 +27,7 @@ class ExpectedCoverage(Record):
     """Share of the target's outcomes inside of their intervals or sets, estimated.
 
     Every calibration row is a new row to the threshold of all others; `covshift.estimate` carries
-    the share that is covered to the target, doubly robust. ``interval`` is its 95 % interval.
+    the share that is covered to the target, doubly robust. ``interval`` is its 95% interval.
     """
 
     value: float
@@ -232,7 +232,7 @@ class Sets(_Result):
     prediction, coverage, effective_sample_size, n_calibration, calibrated_on_target,
     expected_coverage, notes : as of `Intervals`
     mean_size, share_whole, share_empty : float
-        Classes in a set; sets of all classes, which say nothing; sets of none.
+        Classes in a set; sets of all classes, which carry no information; empty sets.
     label_shift : tuple of LabelShiftTest, or None
         With ``shift="label"``: whether the target is a mixture of the classes.
     """

@@ -91,7 +91,7 @@ class Shift:
         if frame is not None and len(frame.columns) != n:
             raise ValueError("the scaling of the weights has another number of columns")
         if order is not None and (frame is None or len(np.unique(order)) != n):
-            raise ValueError("columns in an order that is none")
+            raise ValueError("columns in an invalid order")
         if not all(0 <= gap.column < n for gap in gaps):
             raise ValueError("a part of the target in no column")
         texts = isinstance(names, tuple) and all(isinstance(name, str) for name in names)

@@ -299,7 +299,7 @@ class NamedColumns:
             raise InputError(f"{argument} name columns that hold no numbers.") from error
 
     def group(self, name: str) -> tuple[Any, Any]:
-        """Return the groups of both samples; where X alone has the column, it is no feature."""
+        """Return the groups of both samples; where X alone has the column, it is not a feature."""
         if name in (column_names(self.target) or ()):
             self._check(self.X, name, "by", "X", " " + PAIR)
             return column_of(self.X, name), column_of(self.target, name)

@@ -82,7 +82,7 @@ class Target:
     kinds : dict, optional
         Of data frames, what columns are in both samples: "number", "category", "date", "drop", or
         the list of levels, lowest first. It stands for what `covshift.estimate`, ``evaluate``,
-        ``diagnose`` and ``compare`` would decide, and tell in a note.
+        ``diagnose`` and ``compare`` would decide, and report in a note.
 
     Examples
     --------

@@ -73,7 +73,7 @@ def plain_values(values: Any, name: str, what: str = "one value per row") -> NDA
     if found.dtype.kind == "c":
         refuse(name, "complex numbers")
     if found.dtype.kind == "V":
-        raise InputTypeError(f"{name} holds records, no numbers. Pass {what}.")
+        raise InputTypeError(f"{name} holds records, not numbers. Pass {what}.")
     if found.dtype.kind in "US" and not isinstance(values, np.ndarray) and not _all_text(values):
         found = np.asarray(values, dtype=object)  # NumPy has made text of numbers
     if found.dtype.kind == "O" and _kind_of(found.ravel().tolist()) == "dates or times":

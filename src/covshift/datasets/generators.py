@@ -92,7 +92,7 @@ def make_twonorm(
     """Draw two normal classes of unit variance whose means are opposite.
 
     Label 0 has mean (a, ..., a), label 1 has mean (-a, ..., -a), both have unit covariance, and
-    a = 2 / sqrt(n_features), so the best error is Phi(-2) = 2.3 % in any dimension. The labels
+    a = 2 / sqrt(n_features), so the best error is Phi(-2) = 2.3% in any dimension. The labels
     are equally likely.
 
     Source: Breiman (1996), *Bias, variance, and arcing classifiers*, with 20 features.
@@ -134,7 +134,7 @@ def make_ringnorm(
 
     Label 0 is wide: mean zero, covariance 4 I. Label 1 is narrow: mean (a, ..., a), unit
     covariance, a = 2 / sqrt(n_features). The labels are equally likely; with 20 features the
-    best error is 1.2 %.
+    best error is 1.2%.
 
     Source: Breiman (1996), *Bias, variance, and arcing classifiers*, with 20 features. Some
     libraries take a = 1 / sqrt(n_features); the DELVE data that the paper uses do not.

@@ -46,17 +46,17 @@ def make_survey(
     Covariate shift holds exactly: given the features, y is independent of the answer. The true
     density ratio of target over training is proportional to 1 / ``response_probability``.
 
-    The facts, in the limit of many rows: 28 % answer; a person's chance to answer lies between
+    The facts, in the limit of many rows: 28% answer; a person's chance to answer lies between
     0.05 and 0.80 (5th to 95th percentile of the population: 0.10 to 0.54). The condition is
-    present in 31.7 % of the population and in 39.5 % of the answers, so the plain mean is 7.8
+    present in 31.7% of the population and in 39.5% of the answers, so the plain mean is 7.8
     percentage points too high. With the true weights, the effective sample size is
-    75 % of the rows. The numbers are invented, not estimated from any survey.
+    75% of the rows. The numbers are invented, not estimated from any survey.
 
     Minutes of sport fall with age along a curve, to which no line in age is near, and vary in
     proportion to their mean: the young, who seldom answer, do more and differ more. Their mean is
     70 in the population and 50 in the answers. So a model judged by answers alone looks better
     than it is: the true mean is off by 12 minutes in the answers, by 18 in the population, and
-    the bound that holds 90 % of the answers holds 82 % of the population.
+    the bound that holds 90% of the answers holds 82% of the population.
 
     Parameters
     ----------

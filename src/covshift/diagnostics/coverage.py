@@ -214,8 +214,8 @@ class Support(Record):
     """Shares of the target outside the training sample.
 
     ``outside`` counts target rows whose distance to the fifth nearest training row is larger than
-    that of 99 % of the training rows among themselves; ``expected`` is what one would see without
-    a shift, 1 % of large samples and more of small ones. None where the training sample is too
+    that of 99% of the training rows among themselves; ``expected`` is what one would see without
+    a shift, 1% of large samples and more of small ones. None where the training sample is too
     small. ``outside_range`` counts rows with at least one feature beyond the smallest or largest
     training value; ``expected_range`` again without a shift, for independent features.
     ``uncovered`` holds the parts of the target that single features show to have no training rows,
@@ -280,7 +280,7 @@ def expected_outside(n_train: int) -> float:
 def outside_of_neighborhood(
     X: Real, T: Real, share: Real, own: Real | None = None, groups: Rows | None = None
 ) -> float | None:
-    """Share of the target farther from the training rows than 99 % of these from one another.
+    """Share of the target farther from the training rows than 99% of these from one another.
 
     Distances to the fifth nearest row (fewer rows: the farthest there is), in units of the pooled
     standard deviation of each feature, in which the training rows have the shares ``own``; two

@@ -256,7 +256,7 @@ class MarginsDiagnosis(Judged):
     overlap : bool
         Whether weights give the sample the margins.
     notes : tuple of Note
-        What margins cannot tell, and columns that they do not know.
+        What margins cannot show, and columns without a margin.
     columns : tuple of str
         Of the margins.
     source : str

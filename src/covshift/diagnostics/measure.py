@@ -91,7 +91,7 @@ def diagnose(
 ) -> Diagnosis | MarginsDiagnosis:
     """Say whether two samples differ, where, and whether weights can correct it.
 
-    No labels are used, so a change of the outcome given the features cannot be seen.
+    No labels are used, so a change of the outcome given the features cannot be detected.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def diagnose(
     -------
     Diagnosis
         Plain data; ``print`` it, or use ``to_dict()``, ``to_frame()`` and ``plot()``. With margins
-        a `MarginsDiagnosis`, which says what margins can tell.
+        a `MarginsDiagnosis`, with what margins can show.
 
     Notes
     -----

@@ -116,7 +116,7 @@ class Diagnosis(Judged):
         Kish's number of equally weighted rows under these weights, and the largest of them, in
         units of the mean.
     summary : Summary or None
-        What a report shows besides: means, distributions of the features that differ most, and a
+        What a report shows as well: means, distributions of the features that differ most, and a
         few rows.
     """
 

@@ -4,7 +4,7 @@ The rules, in order; the thresholds are named below and explained in docs/diagno
 
 1. *no shift*: no feature differs (distribution function and location, of categories chi-square;
    Holm's p > 0.015), none leaves a twentieth of the target without training rows (`_support`,
-   Holm's p > 0.01), and the classifier cannot tell the samples apart (its 95 % interval reaches
+   Holm's p > 0.01), and the classifier cannot tell the samples apart (its 95% interval reaches
    down to 0.5). Together they raise a false alarm in one pair of equal samples in twenty at most.
    Also where a difference is found but is negligible: the AUC's interval below 0.53, every KS
    distance below 0.03, every SMD below 0.1.

@@ -67,7 +67,7 @@ def fit(
     client : dask.distributed.Client, optional
         None: the current client, or Dask's local scheduler where there is none.
     sample_weight : Dask array or series (N,), optional
-        Probability weights, on any scale. Rows that were seen several times are repeated.
+        Probability weights, on any scale. Repeat rows that occur several times.
         Weights of the training rows (not for `CDFWeights`).
     target_weight : (M,) array, optional
         Weights of the target rows, where these are in memory.

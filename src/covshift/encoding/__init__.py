@@ -1,4 +1,4 @@
-"""Tables as they come (text, gaps, dates, booleans) become numbers, by rules that are kept."""
+"""Raw tables (text, gaps, dates, booleans) become numbers, by rules that are kept."""
 
 from .cells import Cells, read_cells
 from .encoder import TableEncoder

@@ -201,7 +201,7 @@ def _of_array(X: Any, title: str) -> dict[str, Cells]:
     refuse_masked(X, title)
     values = check_dense(X, title, None)
     if values.dtype.kind == "m":
-        raise InputError(f"{title} holds spans of time, no dates or numbers. Convert them first.")
+        raise InputError(f"{title} holds time spans, not dates or numbers. Convert them first.")
     if values.dtype.kind in "iu":
         check_exact(values, title)
     names = [f"x{k}" for k in range(values.shape[1])]
@@ -238,8 +238,8 @@ def _of_objects(cells: list[Any], name: str, title: str) -> Cells:
     strange = next((cell for cell in cells if isinstance(cell, odd)), None)
     if strange is not None:
         raise InputError(
-            f"{title}: column {name!r} holds a {type(strange).__name__}, which is neither number, "
-            "text nor date. Convert it, or leave it out."
+            f"{title}: column {name!r} holds a {type(strange).__name__}, which is neither a "
+            "number, text nor a date. Convert it, or leave it out."
         )
     # True equals 1, and is another word
     words = [str(cell) if isinstance(cell, bool | np.bool_) else cell for cell in cells]

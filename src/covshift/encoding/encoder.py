@@ -68,7 +68,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     max_levels : int
         Levels of a category that are kept, the most frequent ones; others become "(other)".
     min_rows : int
-        A level with fewer rows, and less than 2 % of each sample, is joined to "(other)". With one,
+        A level with fewer rows, and less than 2% of each sample, is joined to "(other)". With one,
         only levels of fewer than five rows are, where two thirds of these rows are at levels that
         the other sample lacks, or where they have less than 2.25 rows on average; models shrink
         what rare levels say (random effects, kernels).
@@ -81,8 +81,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     Notes
     -----
-    Cost: O((N + M) columns); 10^6 rows of a text column take about 0.5 s. At `transform`, a level
-    that was never seen counts as "(other)" if there is such a level, and else as none of the
+    Cost: O((N + M) columns); 10^6 rows of a text column take about 0.5 s. At `transform`, a new
+    level counts as "(other)" if there is such a level, and else as none of the
     known ones, with an `UnseenLevelWarning`.
 
     Examples
@@ -395,13 +395,13 @@ def fitted_to(feature: Feature, cells: Cells, title: str) -> Cells:
         except InputError:
             pass
     raise InputError(
-        f"{title}: column {cells.name!r} holds {PLURAL[cells.kind]}, and the fit saw "
+        f"{title}: column {cells.name!r} holds {PLURAL[cells.kind]}, and fit was given "
         f"{PLURAL[wanted]}."
     )
 
 
 def strange_truths(feature: Feature, cells: Cells, unseen: Unseen) -> None:
-    """Count words that are neither true nor false, where the fit saw these alone."""
+    """Count words that are neither true nor false, where fit was given these alone."""
     if feature.kind == "boolean" and cells.is_text:
         strange = cells.mapped({w: w.lower() not in TRUTHS for w in cells.words}, False)
         unseen.count(cells, strange.astype(bool))

@@ -56,7 +56,7 @@ class Feature:
         if not texts or len(set(self.levels)) < len(self.levels):
             raise ValueError("levels that are not different texts")
         if (self.kind in ("category", "ordered")) == (not self.levels):
-            raise ValueError("levels of what is no category")
+            raise ValueError("levels of something that is not a category")
         number = isinstance(self.fill, int | float) and not isinstance(self.fill, bool)
         if self.fill is not None and not (number and np.isfinite(self.fill)):
             raise ValueError("a fill value that is not finite")

@@ -460,7 +460,7 @@ def _separation(a: Real, labels: Rows, u: Real, p: Real, problem: Problem) -> fl
     """Standard errors by which a_c - a_k is larger in class c than in class k; the least of pairs.
 
     Below zero where rows look like other classes than their own: chances of rows left out do so
-    where the columns tell nothing.
+    where the columns carry no information.
     """
     C, found = _means(a, labels, u, p), []
     for c, k in combinations(range(len(p)), 2):

@@ -74,7 +74,7 @@ class Labels:
     probability : name or (M,) array, optional
         With which each row was chosen to get its outcome, up to a common factor.
     selected : bool
-        Whether rows were selected by what their columns say, nobody knows how: then they are
+        Whether rows were selected by what their columns say, in an unknown way: then they are
         weighted to the whole target, as the sample is, and given the columns they must be like
         the rest.
 

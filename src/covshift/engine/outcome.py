@@ -62,7 +62,7 @@ def predict(
     """Cross-fit the outcome model; return the predictions and the names of the models in them.
 
     ``fold`` (R, N) are deals, or one (N,): all for ridge regressions, some for costlier models.
-    Without a ``model`` those of `_candidates` are mixed; ``final`` weights tell where errors count.
+    Without a ``model`` those of `_candidates` are mixed; ``final`` weights say where errors count.
     Beyond 100,000 training rows these are mixed by so many of them, and what is left out of the
     mixture predicts no others. Rows with the same number in ``copies`` (N,) are one row, of their
     weights' sum: a penalty chosen with a copy of the row that is left out would be too weak.

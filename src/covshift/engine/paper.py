@@ -796,16 +796,16 @@ def _doubt(answer: Any, how: Procedure, cite: Cited) -> Iterator[str]:
     """Sensitivity analyses that were made."""
     if answer.sensitivity is not None:
         yield (
-            "In a sensitivity analysis unseen reasons could change the odds of being in the target "
-            f"up to {answer.sensitivity:g}-fold among rows with the same covariates (marginal "
-            f"sensitivity model; {cite('tan')[1:-1]}), with sharp and doubly robust bounds "
-            f"{cite('dorn', 'guo')}."
+            "In a sensitivity analysis unobserved factors could change the odds of being in the "
+            f"target up to {answer.sensitivity:g}-fold among rows with the same covariates "
+            f"(marginal sensitivity model; {cite('tan')[1:-1]}), with sharp and doubly robust "
+            f"bounds {cite('dorn', 'guo')}."
         )
     robust = answer._robustness
     if robust is not None:
         goal = "undo the correction" if robust.undoes else f"move the answer to {robust.null:g}"
         yield (
-            f"How strong an unseen reason would have to be to {goal} was measured by the "
+            f"How strong an unobserved factor would have to be to {goal} was measured by the "
             f"robustness value {cite('hartman')}."
         )
 

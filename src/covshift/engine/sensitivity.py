@@ -1,6 +1,6 @@
 """How wrong an answer could be, where rows with the same columns differ between the samples.
 
-**Bounds.** Unseen reasons may change the odds of being in the target, among rows with the same
+**Bounds.** Unobserved factors may change the odds of being in the target, among rows with the same
 columns, at most L-fold (the marginal sensitivity model): q(y | x) = lambda(x, y) p(y | x) with
 1 / L <= lambda <= L. The largest mean of y in the target is then that of
 
@@ -27,12 +27,12 @@ weighted mean is the number theta, and another value b of it,
 
     a = (theta - b)^2 / (var(y) var(w)) ,   RV = ((a^2 + 4 a)^(1/2) - a) / 2 :
 
-an unseen reason that explains the share RV of the variance of the ideal weights, and as much of
+an unobserved factor that explains the share RV of the variance of the ideal weights, and as much of
 that of y, moves the number to b. A column is a benchmark: with the weights v without it, e = v - w,
 
     R^2 = var(e) / var(w) ,   rho = cor(e, y) ,   bias = rho (var(w) var(y) R^2)^(1/2) ,
 
-of which the share R^2 / (1 + R^2) of the ideal weights is what an unseen reason of its strength
+of which the share R^2 / (1 + R^2) of the ideal weights is what an unobserved factor of its strength
 would explain. The bias is that of leaving the column out, and |theta - b| / |bias| how many times
 as strong as the column a reason must be. Weights with and without columns are those of
 `engine.columns`, which need no further fit.
@@ -74,7 +74,7 @@ def check_odds(odds: float, name: str = "odds") -> None:
     if not good or not 1 <= odds < np.inf:
         raise InputError(
             f"{name}={odds!r} must be a number of at least 1: 2.0 asks what is left of the answer "
-            "if unseen reasons change the odds of being in the target up to 2-fold, among rows "
+            "if unobserved factors change the odds of being in the target up to 2-fold, among rows "
             "with the same columns. The former meaning, a change of the mean outcome, is gone."
         )
 
@@ -156,7 +156,7 @@ def weighted_quantile(values: Real, share: Real, level: float) -> float:
     return float(values[order[min(place, len(values) - 1)]])
 
 
-# How strong an unseen reason would have to be.
+# How strong an unobserved factor would have to be.
 
 
 def robustness_value(number: float, null: float, y: Real, w: Real) -> float:
@@ -176,7 +176,7 @@ def robustness_value(number: float, null: float, y: Real, w: Real) -> float:
 
 @dataclass(frozen=True)
 class Benchmark(Record):
-    """What leaving out a column would do, as a measure of what an unseen reason may do."""
+    """What leaving out a column would do, as a measure of what an unobserved factor may do."""
 
     column: str
     explained: float  # share of the variance of the ideal weights
@@ -194,7 +194,7 @@ class Benchmark(Record):
 
 
 def benchmark(column: str, y: Real, w: Real, without: Real, apart: float) -> Benchmark:
-    """Set an unseen reason beside a column: weights w (N,) with all columns, and without it.
+    """Set an unobserved factor beside a column: weights w (N,) with all columns, and without it.
 
     ``apart`` is the distance of the number from the null.
     """
@@ -210,7 +210,7 @@ def benchmark(column: str, y: Real, w: Real, without: Real, apart: float) -> Ben
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Robustness(Answer):
-    """How strong an unseen reason would have to be to move an answer to another value.
+    """How strong an unobserved factor would have to be to move an answer to another value.
 
     Attributes
     ----------
@@ -257,7 +257,7 @@ class Robustness(Answer):
         goal = "undo the correction"
         if not self.undoes:
             goal = f"move the answer to {self._spelled(self.null)}"
-        start = f"To {goal}, an unseen reason would have to be "
+        start = f"To {goal}, an unobserved factor would have to be "
         end = f" (robustness value {self.value:.2f})."
         count = len(self.table)
         if self.columns is None:
@@ -292,12 +292,12 @@ def robustness(
     *,
     proportion: bool = False,
 ) -> Robustness:
-    """Say how strong an unseen reason would have to be to move a number to ``null``.
+    """Say how strong an unobserved factor would have to be to move a number to ``null``.
 
     ``plain`` is the uncorrected number. Columns are in the order of their bias towards it, as an
-    unseen reason may work either way. Their weights have a number of their own, so distances count
-    in units of its correction, where this is beyond noise. Beyond 20,000 rows of a sample, columns
-    are compared on rows drawn at random; the robustness value is that of all rows.
+    unobserved factor may work either way. Their weights have a number of their own, so distances
+    count in units of its correction, where this is beyond noise. Beyond 20,000 rows of a sample,
+    columns are compared on rows drawn at random; the robustness value is that of all rows.
     """
     b = plain if null is None else float(null)
     error = moved.errors.error(moved.corrected.minus(moved.plain))[0]
@@ -343,7 +343,7 @@ class Robust:
         return None if self._robustness is None else self._robustness.value
 
     def robustness(self, null: float | None = None) -> Robustness:
-        """Say how strong an unseen reason would have to be to move the first number elsewhere.
+        """Say how strong an unobserved factor would have to be to move the first number elsewhere.
 
         Parameters
         ----------

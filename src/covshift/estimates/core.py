@@ -51,7 +51,7 @@ def estimate(
     """Say what a quantity is in the population, from a sample of people who were easy to reach.
 
     The default is cross-fitted and doubly robust. With h(x) = E[y | x], predicted for every row by
-    models that have not seen it, weights w that carry the sample to the target, and the target's
+    models fitted without it, weights w that carry the sample to the target, and the target's
     shares s,
 
         theta = sum_q s_q h(t_q) + sum_i w_i (y_i - h(x_i)) / sum_i w_i ,
@@ -69,7 +69,7 @@ def estimate(
         dates, booleans and gaps (`covshift.TableEncoder` says what becomes of them). X_target may
         be a `covshift.Margins`: then the weights meet its numbers exactly where that is
         possible (`EntropyBalancing`, else `CDFWeights`), the outcome model is linear in what is
-        published, ``by`` names a column of the margins, and their ``size`` tells their sampling
+        published, ``by`` names a column of the margins, and their ``size`` gives their sampling
         error (none without a size, or in a total of so many). What belongs to rows (y, by,
         sample_weight, strata, cluster, a denominator; target_weight) may be the name of a column,
         which then is not a feature; a Series is put in the order of the frame's index.
@@ -136,8 +136,8 @@ def estimate(
     -------
     Estimates
         ``print`` it; ``value``, ``interval``, ``standard_error``, ``table``, ``to_frame()``,
-        ``to_dict()``, ``plot()``; ``with_sensitivity(2.0)`` widens the intervals for unseen
-        reasons that change the odds of being in the target up to 2-fold.
+        ``to_dict()``, ``plot()``; ``with_sensitivity(2.0)`` widens the intervals for unobserved
+        factors that change the odds of being in the target up to 2-fold.
 
     Notes
     -----

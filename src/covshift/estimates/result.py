@@ -40,8 +40,8 @@ METHOD_WORDS = {
 class Estimate(Record):
     """One number of the population, by one method.
 
-    ``sensitivity_bounds`` are the smallest and the largest number where unseen reasons change the
-    odds of being in the target up to ``sensitivity``-fold, and ``sensitivity_interval`` is the
+    ``sensitivity_bounds`` are the smallest and the largest number where unobserved factors change
+    the odds of being in the target up to ``sensitivity``-fold, and ``sensitivity_interval`` is the
     interval around them.
     """
 
@@ -236,7 +236,7 @@ class Estimates(Robust, Reportable, Answer):
     def with_sensitivity(self, odds: float) -> Estimates:
         """Return the estimates with intervals that hold under a violation of the assumption.
 
-        They hold if unseen reasons change the odds of being in the target up to ``odds``-fold,
+        They hold if unobserved factors change the odds of being in the target up to ``odds``-fold,
         among rows with the same columns: outcomes that are common there may be ``odds`` times as
         frequent as in the sample, and others ``odds`` times as rare (the marginal sensitivity
         model). The bounds are sharp and doubly robust (`covshift.engine.sensitivity`); 1 gives the

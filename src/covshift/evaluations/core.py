@@ -76,9 +76,9 @@ def evaluate(
     L = y g_1 + (1 - y) g_0, whose prediction is q g_1 + (1 - q) g_0 (the delta method). Metrics of
     numbers are means of losses, or follow from these. The estimate is consistent if either the
     weights or the outcome model are correct. With the default weights, up to 20,000 labelled rows,
-    it leans to the model: of what the labelled rows add, r with the variance v if q is right,
-    max(0, 1 - v / r^2) is added (`evaluations.problem`). Both samples must have the same p(y | x)
-    (covariate shift).
+    it relies more on the model: of the correction r by the labelled rows, with variance v if q is
+    right, the share max(0, 1 - v / r^2) is used (`evaluations.problem`). Both samples must have the
+    same p(y | x) (covariate shift).
 
     Parameters
     ----------

@@ -84,8 +84,8 @@ def about_scores(scored: Scored) -> Iterator[Note]:
         text = f"{named}: the prediction is {scored.classes[said.pop()]!r} for every row."
         if scored.given == "scores" and len(scored.classes) == 2:
             text += (
-                " Scores beyond 0 and 1 are cut at 0, unless Predictions(..., threshold=...) says "
-                "otherwise."
+                " Scores beyond 0 and 1 are cut at 0, unless Predictions(..., threshold=...) is "
+                "passed."
             )
         yield Note("one prediction", text, "warning")
     if scored.given != "scores":

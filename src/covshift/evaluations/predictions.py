@@ -46,7 +46,7 @@ class Predictions:
         Predict the positive class from this score on. Default: what the model predicts; for scores
         0.5 where they are within 0 and 1, else 0.
     positive : label, optional
-        The positive one of two classes, of which scores tell; default the second.
+        The positive one of two classes, whose scores are given; default the second.
     task : {"classes", "numbers"}, optional
         What y holds, where it cannot be told from the model.
     trained_on : name, (N,) array of booleans, or row numbers, optional

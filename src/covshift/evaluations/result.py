@@ -270,7 +270,7 @@ class Evaluations(Robust, Reportable, Answer):
     def with_sensitivity(self, odds: float) -> Evaluations:
         """Return the metrics with intervals that hold under a violation of the assumption.
 
-        They hold if unseen reasons change the odds of being in the target up to ``odds``-fold,
+        They hold if unobserved factors change the odds of being in the target up to ``odds``-fold,
         among rows with the same columns and scores, as in
         `covshift.estimates.Estimates.with_sensitivity`. The bounds are sharp for means of losses
         (accuracy, Brier score, log-loss, costs, MSE, MAE, bias), and for RMSE and the median

@@ -160,8 +160,8 @@ class ArrowTable(ArrowFiles):
 
     def _strange(self, name: str, dtype: Any) -> InputError:
         return InputError(
-            f"{self.title}: column {name!r} has the type {dtype}, which is neither number, text "
-            f"nor date. Convert it, or leave it out with --drop {name!r}."
+            f"{self.title}: column {name!r} has the type {dtype}, which is neither a number, text "
+            f"nor a date. Convert it, or leave it out with --drop {name!r}."
         )
 
     def _holds_text(self, dtype: Any) -> bool:

@@ -243,8 +243,8 @@ class ColumnBuilder:
 
     def _no_truth(self, block: TextBlock, row: int, cell: str) -> InputError:
         return InputError(
-            f"{block.place(row)}: {cell!r} in column {self.name!r} is none of true, false, yes, "
-            "no, 1 and 0. Repair it, or say that it stands for a missing value: --missing "
+            f"{block.place(row)}: {cell!r} in column {self.name!r} is not true, false, yes, no, "
+            "1 or 0. Repair it, or say that it stands for a missing value: --missing "
             f"{f'{self.name}={cell.strip()}'!r}."
         )
 

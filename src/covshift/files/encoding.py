@@ -116,7 +116,7 @@ class Encoding:
         features = []
         for item in data:
             if not isinstance(item["levels"], list):
-                raise ValueError("levels that are no list")
+                raise ValueError("levels that are not a list")
             flags = [item[name] for name in ("gaps", "indicator", "season", "hour")]
             if not isinstance(item["name"], str) or not all(isinstance(f, bool) for f in flags):
                 raise ValueError("a feature of unknown kind")

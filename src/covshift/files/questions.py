@@ -24,7 +24,7 @@ class OptionAnswer:
 
     @property
     def leaves_out(self) -> bool:
-        """Whether the column is no feature then."""
+        """Whether the column is not a feature then."""
         return self.options[0].startswith(("--drop", "--id")) and "-unlabelled" not in str(self)
 
 

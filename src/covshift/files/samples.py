@@ -268,7 +268,7 @@ def _refuse_one_sheet(train: str, target: str, a: Table, b: Table) -> None:
 
 
 def _left_out(a: Table, b: Table, encoding: Encoding) -> dict[str, str]:
-    """Say why columns of the training file are no features, besides their roles."""
+    """Say why columns of the training file are not features, besides their roles."""
     rest = [name for name in a.names if name not in encoding.names]
     same = "never varies, or says what another column says"
     return {name: same if name in b.columns else f"not in {b.title}" for name in rest}

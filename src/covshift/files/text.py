@@ -132,7 +132,7 @@ class TextTable:
                 raise InputError(
                     f"{self.title}, line {line}: {len(row)} value{'s' * (len(row) != 1)}, but the "
                     f"header has {width} columns. A value that holds {mark} must stand in quotes; "
-                    "if the separator is another one, say so with --sep."
+                    "if the separator is a different one, name it with --sep."
                 )
             line += 1 + sum(newlines(cell) for cell in row)
         while end < len(rows) and (more := self._rows(1)):

@@ -33,8 +33,8 @@ from .primal import Primal
 def _gives_probabilities(machine: Any) -> bool:
     if machine.probability is None:
         raise AttributeError(
-            "probability=None leaves f as it is, which is no probability: use decision_function, "
-            "or probability='logistic'."
+            "probability=None leaves f as it is, which is not a probability: use "
+            "decision_function, or probability='logistic'."
         )
     return True
 

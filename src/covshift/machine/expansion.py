@@ -70,7 +70,7 @@ class Expansion:
 
 
 _SQUARED = 1e-5
-"""Eigenvalues of K(Z, Z), relative to the largest, whose directions may be squared as they come."""
+"""Eigenvalues of K(Z, Z), relative to the largest, whose directions may be squared unchanged."""
 
 
 class LandmarkBasis:

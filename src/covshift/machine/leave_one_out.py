@@ -171,7 +171,7 @@ class LeaveOneOutClassifier(LeaveOneOut):
         """Return probabilities (N, classes), or for new rows (rows, N, classes)."""
         if self._machine.probability is None:
             raise InputError(
-                "probability=None leaves f as it is, which is no probability: use values or "
+                "probability=None leaves f as it is, which is not a probability: use values or "
                 "decision_function, or probability='logistic'."
             )
         return self._linked(self._machine._probabilities, X)

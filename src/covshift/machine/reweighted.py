@@ -69,7 +69,7 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     estimator_ : the fitted estimator, or pipeline with ``preprocess`` in front
-    weighter_ : the fitted weighter, which saw the rows as the last step sees them
+    weighter_ : the fitted weighter, fitted to the rows as the last step gets them
     weights_ : (N,) array, mean one; with ``sample_weight``, factors on it of weighted mean one
     encoder_ : TableEncoder or None
         What makes numbers of a data frame with text, dates or gaps for an estimator that takes
@@ -117,7 +117,7 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _after_loading(self) -> None:
         if not hasattr(self.estimator, "fit"):
-            raise ValueError("a parameter that is no estimator")
+            raise ValueError("a parameter that is not an estimator")
 
     def fit(
         self,

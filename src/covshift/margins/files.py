@@ -115,7 +115,7 @@ def _refuse_blanks(margins: Any) -> None:
         if not all([*levels, name]) or name != name.strip() or odd:
             what = "a category without a name" if name else "no name"
             what = "blanks at the ends of its name" if name != name.strip() else what
-            what = "letters that are none in Unicode" if odd else what
+            what = "characters that Unicode does not have" if odd else what
             raise InputError(
                 f"The column {name!r} has {what}, which a CSV file does not keep. Rename it, or "
                 "write a JSON file."

@@ -39,7 +39,7 @@ class Margins:
         A pair of columns, ``("sex", "age")``, has a table: ``{("f", (18, 30)): 0.1, ...}``, every
         combination once. The columns of an array without names are called 0, 1, 2, ...
 
-        Shares add up to 1, or to 100 as percentages; rounded ones may miss that by 1 %.
+        Shares add up to 1, or to 100 as percentages; rounded ones may miss that by 1%.
     size : float, optional
         Number of people, or of rows, that the margins describe. None: so many that the margins
         are exact.

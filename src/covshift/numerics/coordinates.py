@@ -4,7 +4,7 @@ A kernel compares features by their distances, so that a unit of measurement, an
 category would decide how much a column counts. Coordinates are learned from training and target
 rows together, each sample with half of the mass, and do not see the outcomes:
 
-- "standard": u = (x - mean) / s.d., after values far outside the middle 96 % are moved to a bound;
+- "standard": u = (x - mean) / s.d., after values far outside the middle 96% are moved to a bound;
 - "cdf": u = sqrt(12) (F(x) - 1/2) with F the pooled distribution function, ties at the middle of
   their step. It does not change under a monotone transformation of a column;
 - "none": the columns as they came, less their means where a kernel is linear in them (`Centered`).

@@ -286,8 +286,8 @@ def replicate(
                 break
     if len(columns) < made.count:
         raise NoOverlapError(
-            f"In {lost} of {2 * count} draws no weights were found, so that the others say nothing "
-            f"about the error. The last reason: {reason}"
+            f"In {lost} of {2 * count} draws no weights were found, so the error cannot be "
+            f"estimated. The last reason: {reason}"
         )
     return Replicates(np.column_stack(columns), made, lost, early)
 

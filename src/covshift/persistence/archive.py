@@ -3,7 +3,7 @@
 No pickle, no code, no compression. Everything is checked before it is believed: the size of the
 file, its seal (format, version, a digest of all bytes), the number of its members, that none is
 compressed (so that nothing can expand), the length of the manifest, a digest of every member, and
-the type and length of every array. The digests find damage; they are no signature, and say nothing
+the type and length of every array. The digests find damage; they are not a signature, and do not say
 about who wrote the file.
 
 The arrays are ``.npy`` members, so ``numpy.load(path, allow_pickle=False)`` shows them.
@@ -110,7 +110,7 @@ def _check_members(archive: zipfile.ZipFile, size: int) -> None:
     if _MANIFEST not in names:
         raise Damaged("it has no manifest")
     if not all(name.endswith(".npy") for name in names if name != _MANIFEST):
-        raise Damaged("it has members that are no arrays")
+        raise Damaged("it has members that are not arrays")
     for member in members:
         if member.compress_type != zipfile.ZIP_STORED or member.file_size != member.compress_size:
             raise Damaged(f"its member {member.filename[:100]!r} is compressed")
@@ -151,7 +151,7 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_number(text: str) -> NoReturn:
-    raise ValueError(f"{text} is no number of JSON")
+    raise ValueError(f"{text} is not a number of JSON")
 
 
 def _arrays(archive: zipfile.ZipFile, manifest: dict[str, Any]) -> Arrays:

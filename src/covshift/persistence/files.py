@@ -259,7 +259,7 @@ def _model(table: Any, estimator: Any, center: Real, scale: Real) -> Model:
         raise ValueError("a task without its classes")
     words = {key: table[key] for key in _WORDS}
     if not all(isinstance(word, str) for word in words.values()):
-        raise ValueError("a name that is no text")
+        raise ValueError("a name that is not text")
     reading, about = checked_reading(table.get("reading", {})), table["about"]
     if not isinstance(about, dict) or not all(map(_is_simple, about.values())):
         raise ValueError("facts of unknown kind")

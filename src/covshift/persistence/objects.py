@@ -94,7 +94,7 @@ class ObjectReader:
     def estimator(self, data: Any, *, fitted: bool) -> Any:
         parts = {"class", "parameters", "fitted"} if fitted else {"class", "parameters"}
         if not isinstance(data, dict) or data.keys() != parts:
-            raise ValueError("something that is no estimator")
+            raise ValueError("something that is not an estimator")
         cls: Any = class_named(str(data["class"]))
         what = declared(cls)
         if what is None:
@@ -250,7 +250,7 @@ def _check_ridge(model: Any) -> None:
     shape = np.shape(model.coef_)
     for part in (model.coef_, model.intercept_):
         if not isinstance(part, float) and getattr(part, "dtype", None) not in _FLOATS:
-            raise ValueError("coefficients that are no numbers")
+            raise ValueError("coefficients that are not numbers")
     if len(shape) not in (1, 2) or shape[-1] != model.n_features_in_:
         raise ValueError("the coefficients have another size")
     if np.shape(model.intercept_) not in ((), shape[:-1]):

@@ -307,7 +307,7 @@ def known_positives(estimator: Any, y: Any, label: Any, scores: Real) -> Flags:
     unknown = [one for one in np.unique(labels).tolist() if one not in classes]
     if unknown:
         raise InputError(
-            f"y holds {unknown[0]!r}, which is none of the estimator's classes {classes}."
+            f"y holds {unknown[0]!r}, which is not one of the estimator's classes {classes}."
         )
     return np.asarray(labels == label)
 
@@ -330,7 +330,7 @@ def positive_scores(
         )
     label = classes[1] if pos_label is None else pos_label
     if label not in classes:
-        raise InputError(f"pos_label={label!r} is none of the classes {classes}.")
+        raise InputError(f"pos_label={label!r} is not one of the classes {classes}.")
     number = classes.index(label)
     X = check_given(X, "X", text=takes_tables(estimator), frames=True)
     if hasattr(estimator, "predict_proba"):
@@ -343,7 +343,7 @@ def positive_scores(
 
 
 class SensitivityDisplay:
-    """Bounds of a number, and their interval, against how far unseen reasons change the odds.
+    """Bounds of a number, and their interval, against how far unobserved factors change the odds.
 
     Parameters
     ----------

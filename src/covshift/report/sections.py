@@ -455,7 +455,7 @@ def _widths(intervals: Intervals) -> tuple[Fact, ...]:
 
 
 def _classes(sets: Sets) -> tuple[Fact, ...]:
-    whole = Fact("Sets of all classes", f"{sets.share_whole:.1%}", "which say nothing")
+    whole = Fact("Sets of all classes", f"{sets.share_whole:.1%}", "which exclude nothing")
     return whole, Fact("Mean size", f"{sets.mean_size:.2f}", f"of {len(sets.classes)} classes")
 
 

@@ -139,7 +139,7 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
     ``_ratio(X)``, the raw weights of new rows. Both non-negative, on the same scale. One that
     learns from labels as well implements ``_fit_labelled(X, y, T, share)`` in place of ``_fit``.
     Rules for its parameters go into ``_rules``: `fit` applies them first.
-    The shares do not tell how many rows they stand for: while ``_fit`` runs, ``_target_counts``
+    The shares do not say how many rows they stand for: while ``_fit`` runs, ``_target_counts``
     (M,) and ``_target_size`` do. The training rows have shares too, ``_own`` (N,), equal unless
     ``sample_weight`` was given: a subclass that uses them sets ``_takes_sample_weight``. It gets
     only rows that have a share. A data frame with text, categories, dates or gaps has become

@@ -37,8 +37,8 @@ class Discriminative(LogRatioWeighter):
         Cloned before it is fitted. Default: logistic regression (L2 penalty, C = 1) on features in
         units of their standard deviation.
     cv : int or None
-        Number of folds of the training rows: the probability of a row comes from a classifier that
-        has not seen it, so that one that learns its rows by heart does not tell that they are
+        Number of folds of the training rows: the probability of a row comes from a classifier
+        fitted without it, so that one that memorises its rows does not tell that they are
         training rows. None: one classifier for all, in sample.
     max_ratio : float
         The odds are capped here, before they are scaled to mean one: a probability of one, as trees
@@ -143,7 +143,7 @@ class Discriminative(LogRatioWeighter):
         super()._after_loading()
         classifier = self.classifier_
         if self.classifier is not None and not hasattr(self.classifier, "fit"):
-            raise ValueError("a parameter that is no classifier")
+            raise ValueError("a parameter that is not a classifier")
         if list(classifier.classes_) != [0, 1] or not hasattr(classifier, "predict_proba"):
             raise ValueError("a classifier of something else than the two samples")
         if classifier.n_features_in_ != self._width:

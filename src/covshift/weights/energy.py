@@ -69,8 +69,8 @@ class EnergyWeights(Weighter):
         w(x) = [(c + sum_j g_j w_j |x - x_j| - N d(x)) / reg]_+ ,   g_j = 1 for equal rows ;
 
     on training rows this is ``weights_``. A weak penalty fits the very rows, and others would weigh
-    two to seven times as much (benchmarks/results/discrepancy.md): rows that the fit has not seen
-    have the weights of the penalty 3, where ``reg`` is smaller. Cost: O(N (N + M) n) for the
+    two to seven times as much (benchmarks/results/discrepancy.md): new rows have the
+    weights of the penalty 3, where ``reg`` is smaller. Cost: O(N (N + M) n) for the
     distances, some systems in the positive weights for each penalty, O(N^3) at most; O(N^2) memory.
 
     Examples

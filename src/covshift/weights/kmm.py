@@ -78,7 +78,7 @@ class KMM(Weighter):
     ``weights_``.
 
     With a kernel so narrow that K is nearly the identity the sum falls to its lower bound and the
-    weights, scaled, say nothing about the target; a warning says so.
+    weights, scaled, carry no information about the target; a warning says so.
 
     Cost: O(N (N + M) n) for the kernel, a few systems in the positive weights, O(N^3) at most;
     O(N^2) memory.

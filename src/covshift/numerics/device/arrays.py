@@ -164,7 +164,7 @@ class MaskTables:
 # Products on a device, in double precision.
 #
 # Sums over millions of rows are whitened afterwards (`machine.landmark_basis`), which multiplies
-# their rounding: with kernel values of single precision fits were off by 6 %. So they are made in
+# their rounding: with kernel values of single precision fits were off by 6%. So they are made in
 # double precision whatever the precision of the rows. On large blocks the 0/1 dominance matrix
 # meets values of at most one as whole numbers, digits to the base 128: products of bits and digits
 # of seven bits are exact.

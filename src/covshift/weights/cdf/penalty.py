@@ -28,7 +28,7 @@ _STRICT = 0.1  # share of the noise that a plain shift may leave as mismatch
 def sampling_noise(target: TargetSide, M: float) -> float:
     """Mean squared distance of M target rows' distribution functions from the true ones.
 
-    One row says nothing about it: no distance is too large then.
+    One row has no information about it: no distance is too large then.
     """
     return target.spread / (M - 1) if M > 1 else np.inf
 

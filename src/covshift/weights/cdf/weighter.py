@@ -221,8 +221,8 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
     reg : float, "discrepancy", "cv" or None
         Penalty. A larger one keeps the weights nearer to one. "discrepancy": the largest, and at
         least 0.01, whose mismatch is within a limit: a tenth of the target's sampling noise under
-        a plain shift, all of it where the samples look alike. "cv": the one, of nine from 0.01 to
-        100, with the smallest squared error of w as a density ratio in five folds. None: as
+        a plain shift, all of it where the samples look the same. "cv": the one, of nine from 0.01
+        to 100, with the smallest squared error of w as a density ratio in five folds. None: as
         ``purpose`` says.
     purpose : {"estimation", "training"}
         What None means for ``reg``: "discrepancy", or 10. Weights that estimate a mean or a risk
@@ -273,8 +273,8 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
         w(x) = [(c + N b(x) - K(x, X) w) / reg]_+ ;
 
     on training rows this is ``weights_``. A penalty below 1 that "discrepancy" finds fits the very
-    rows, and others would weigh up to seven times as much (benchmarks/results/discrepancy.md): rows
-    that the fit has not seen have the weights of the penalty 1. Probability weights of either
+    rows, and others would weigh up to seven times as much (benchmarks/results/discrepancy.md): new
+    rows have the weights of the penalty 1. Probability weights of either
     sample enter the noise by its effective size. ``sample_weight``, margins and ``limits`` are
     taken in memory, not on a device or a cluster.
 
@@ -285,9 +285,9 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
     of these rows.
 
     The limit of "discrepancy" is ``noise_`` times the square of (noise of both samples) /
-    (mismatch of equal weights), at least 0.1 and at most 1: where the samples look alike the
-    weights stay near one, and under a plain shift little of it is left. What is left of a shift is
-    systematic and adds up over the features, where noise averages out.
+    (mismatch of equal weights), at least 0.1 and at most 1: where the samples look the same
+    the weights stay near one, and under a plain shift little of it is left. What is left of a shift
+    is systematic and adds up over the features, where noise averages out.
 
     Cost, lines (additive, sliced): O(G (N + M) log(N + M)) to sort G views, then O(G (N + m)) for
     each of about fifty products; memory O(G (N + m)). m is the number of thresholds of a view: the
