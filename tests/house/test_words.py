@@ -14,7 +14,10 @@ import covshift
 PACKAGE = Path(covshift.__file__).parent
 ROOT = Path(__file__).parents[2]
 NAMES = ["index", "start", "tutorial", "estimate", "evaluate", "predict", "correct", "when_not"]
-NAMES += ["why", "professions", "assistants"]
+NAMES += ["why", "professions", "assistants", "glossary", "margins", "diagnosis", "weights"]
+NAMES += ["weights_in_survey_software", "pipelines", "files", "validation", "scaling", "extending"]
+NAMES += ["other_learners", "theory", "tables", "explain", "plan", "errors", "coming_from"]
+NAMES += ["estimate_tutorial", "evaluate_tutorial", "predict_tutorial", "correct_tutorial"]
 PAGES = ("README.md", *(f"docs/{name}.md" for name in NAMES))
 UNITS = (
     "row|column|feature|fold|class|thread|leaf|view|level|block|step|bin|round|partition|cell|"
@@ -69,7 +72,6 @@ ODD = {
     r"\bhas not\.": "does not have",
     r"\b(?:spell|make) \w+ alike\b": "in the same way",
     r"\bnothing mends\b": "no correction repairs",
-    r"\bas they come\b": "by default, unchanged",
     r"\d %(?!\w)(?!<!--)": "a per cent sign follows its number",
 }
 
