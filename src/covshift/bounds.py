@@ -56,8 +56,12 @@ _MOST = 2**62  # rows or views: floats hold their squares
 def half_width_1d(n_target: int, confidence: float | None = None, *, n_views: int = 1) -> float:
     """Bound max |V_true - V_hat| for one feature, or for an average of one-dimensional views.
 
-    Theorem 3.2: h = sqrt(log(2 / (1 - confidence)) / (2 M)). It holds at all thresholds at once,
-    so it depends neither on the number nor on the position of the training rows.
+    Theorem 3.2 says that it is
+
+        h = sqrt(log(2 / (1 - confidence)) / (2 M)) .
+
+    It holds at all thresholds at once, so it depends neither on the number nor on the position of
+    the training rows.
 
     Parameters
     ----------
@@ -100,7 +104,9 @@ def half_width_1d(n_target: int, confidence: float | None = None, *, n_views: in
 
 
 def confidence_1d(n_target: int, half_width: float, *, n_views: int = 1) -> float:
-    """Probability that the bound of ``half_width_1d`` holds: 1 - 2 n_views exp(-2 M h^2).
+    """Probability that the bound of ``half_width_1d`` holds.
+
+        1 - 2 n_views exp(-2 M h^2)
 
     It is a lower bound, and 0 where the theorem promises nothing. Parameters as in
     ``half_width_1d``; ``half_width`` is h.
@@ -117,8 +123,9 @@ def confidence_1d(n_target: int, half_width: float, *, n_views: int = 1) -> floa
 def target_size_1d(half_width: float, confidence: float = 0.95, *, n_views: int = 1) -> int:
     """Smallest number of target rows whose ``half_width_1d`` is at most the given one.
 
-    M = log(2 n_views / (1 - confidence)) / (2 h^2), rounded up. Parameters as in
-    ``half_width_1d``; ``half_width`` is the h that is wanted.
+        M = log(2 n_views / (1 - confidence)) / (2 h^2) ,
+
+    rounded up. Parameters as in ``half_width_1d``; ``half_width`` is the h that is wanted.
 
     Examples
     --------
@@ -132,8 +139,12 @@ def target_size_1d(half_width: float, confidence: float = 0.95, *, n_views: int 
 def half_width(n_target: int, n_train: int, confidence: float = 0.95) -> float:
     """Bound max |V_true - V_hat| over all pairs of training rows, for any number of features.
 
-    Theorem 3.3: h = sqrt(log(N (N + 1) / (1 - confidence)) / (2 M)). The target need not have
-    independent features, and the training rows must not be chosen by looking at the target.
+    Theorem 3.3 says that it is
+
+        h = sqrt(log(N (N + 1) / (1 - confidence)) / (2 M)) .
+
+    The target need not have independent features, and the training rows must not be chosen by
+    looking at the target.
 
     Parameters
     ----------
@@ -152,7 +163,9 @@ def half_width(n_target: int, n_train: int, confidence: float = 0.95) -> float:
 
 
 def confidence(n_target: int, n_train: int, half_width: float) -> float:
-    """Probability that the bound of ``half_width`` holds: 1 - N (N + 1) exp(-2 M h^2).
+    """Probability that the bound of ``half_width`` holds.
+
+        1 - N (N + 1) exp(-2 M h^2)
 
     It is a lower bound, and 0 where the theorem promises nothing. Parameters as in
     ``half_width``; ``half_width`` is h, the paper's delta.
@@ -169,8 +182,9 @@ def confidence(n_target: int, n_train: int, half_width: float) -> float:
 def target_size(half_width: float, n_train: int, confidence: float = 0.95) -> int:
     """Smallest number of target rows whose ``half_width`` is at most the given one.
 
-    M = log(N (N + 1) / (1 - confidence)) / (2 h^2), rounded up. Parameters as in
-    ``half_width``; ``half_width`` is the h that is wanted.
+        M = log(N (N + 1) / (1 - confidence)) / (2 h^2) ,
+
+    rounded up. Parameters as in ``half_width``; ``half_width`` is the h that is wanted.
 
     Examples
     --------

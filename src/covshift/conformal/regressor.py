@@ -38,11 +38,15 @@ _BAND = Part(AbsoluteBand, NormalizedBand, QuantileBand)
 class ConformalRegressor(RegressorMixin, Conformal):  # type: ignore[misc]
     """Prediction intervals with coverage on the target, around any regressor (conformal).
 
-    The outcomes of calibration rows are compared with their predictions, each gets a score, and the
-    threshold is the quantile of the scores weighted as the target asks for, the new row's own
-    weight among them (`covshift.conformal.coverage`). If the weights are the density ratio,
-    the coverage is ``coverage`` at least, for any estimator and any sample size (Tibshirani et al.
-    2019). Where the new row alone weighs too much, the interval is infinite.
+    The outcomes of calibration rows are compared with their predictions, each gets a score S_i, and
+    the threshold is the quantile of the scores weighted as the target asks for, the new row's own
+    weight w(x) among them (`covshift.conformal.coverage`): the smallest s with
+
+        sum_i w_i 1[S_i <= s] >= coverage (sum_i w_i + w(x)) .
+
+    If the weights are the density ratio, the coverage is ``coverage`` at least, for any estimator
+    and any sample size (Tibshirani et al. 2019). Where the new row alone weighs too much, the
+    interval is infinite.
 
     Parameters
     ----------

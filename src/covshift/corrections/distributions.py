@@ -39,7 +39,7 @@ class _KnownTarget(VMatrixCorrection):
 class Uniform(_KnownTarget):
     """Vapnik's V: the target is taken as uniform on a box (Example 2.2).
 
-    V(i, j) = prod_k (high_k - max(x_i^k, x_j^k)) / (high_k - low_k).
+        V(i, j) = prod_k (high_k - max(x_i^k, x_j^k)) / (high_k - low_k) .
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class Uniform(_KnownTarget):
 class Gaussian(_KnownTarget):
     """The target is taken as Gaussian with independent coordinates (Example 2.1).
 
-    V(i, j) = prod_k [1 - erf((max(x_i^k, x_j^k) - mean_k) / (std_k sqrt 2))] / 2.
+        V(i, j) = prod_k [1 - erf((max(x_i^k, x_j^k) - mean_k) / (std_k sqrt(2)))] / 2 .
 
     Parameters
     ----------
@@ -142,8 +142,9 @@ class Gaussian(_KnownTarget):
 class Product(_KnownTarget):
     """Known marginal distributions of a target with independent coordinates (Lemma 2.1).
 
-    V(i, j) = prod_k [1 - mu_k(max(x_i^k, x_j^k)^-)], with left limits: a point mass at the value
-    itself counts.
+        V(i, j) = prod_k [1 - mu_k(max(x_i^k, x_j^k)^-)] ,
+
+    with left limits: a point mass at the value itself counts.
 
     Parameters
     ----------

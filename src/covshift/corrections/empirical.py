@@ -141,7 +141,7 @@ class EmpiricalCorrection(VMatrixCorrection):
 class Multiplicative(EmpiricalCorrection):
     """The paper's V: one view of all coordinates together (Algorithm 1, eqs. 10 and 11).
 
-    V(i, j) = (1/M) sum_q phi(t_q) prod_k 1[t_q^k >= max(x_i^k, x_j^k)].
+        V(i, j) = (1/M) sum_q phi(t_q) prod_k 1[t_q^k >= max(x_i^k, x_j^k)] .
 
     In one to three dimensions it sees every interaction; in twenty almost no target point
     dominates a training point and V is nearly zero: use `Additive`, `Pairwise` or `Sliced`.
@@ -176,7 +176,7 @@ class Multiplicative(EmpiricalCorrection):
 class Additive(EmpiricalCorrection):
     """One view for each coordinate, averaged (Algorithm 2).
 
-    V(i, j) = (1/nM) sum_k sum_q phi(t_q) 1[t_q^k >= max(x_i^k, x_j^k)].
+        V(i, j) = (1/nM) sum_k sum_q phi(t_q) 1[t_q^k >= max(x_i^k, x_j^k)] .
 
     The listing's max(x_i, x_i) and 1/l are read as max(x_i, x_j) and 1/n. Sees the margins, any
     number of features. Cost: O(n (N + M) log M) to build, O(n (N + M) D) per product.
@@ -219,7 +219,9 @@ def doubly_corrected(weights: Any = "cdf") -> Additive:
 class Pairwise(EmpiricalCorrection):
     """One view for each pair of coordinates, averaged: interactions of order two (ours).
 
-    V(i, j) = 2/(n(n-1)M) sum_{k<l} sum_q phi(t_q) 1[t_q >= x_i, t_q >= x_j in coordinates k, l].
+        V(i, j) = 2/(n(n-1)M) sum_{k<l} sum_q phi(t_q) 1[t_q >= x_i, t_q >= x_j] ,
+
+    where both are compared in the coordinates k and l alone.
 
     Cost: that of `Multiplicative` for each of the n(n-1)/2 pairs. With one feature it is that one.
     A feature of several columns (`of_features`) is looked at in all of them: a pair of features is
@@ -259,7 +261,7 @@ class Pairwise(EmpiricalCorrection):
 class Sliced(EmpiricalCorrection):
     """One view for each of G random directions, averaged: no preferred axes (ours).
 
-    V(i, j) = (1/GM) sum_g sum_q phi(t_q) 1[b_g't_q >= max(b_g'x_i, b_g'x_j)],
+        V(i, j) = (1/GM) sum_g sum_q phi(t_q) 1[b_g't_q >= max(b_g'x_i, b_g'x_j)] ,
 
     b_g the direction a_g, its entries divided by the target's standard deviations if
     ``standardize``. Where L columns are one feature (`of_features`), those of a random direction

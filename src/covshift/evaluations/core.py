@@ -69,8 +69,8 @@ def evaluate(
     With one cross-fitted q(x, s) = P(y = 1 | x, score s), weights w that carry the labelled rows to
     the target, and the target's shares t, both summing to one, the doubly robust masses are
 
-        target row:     t q  of class 1,           t (1 - q)  of class 0 ,
-        labelled row:   w (y - q)  of class 1,    -w (y - q)  of class 0 .
+        target row:     t q   of class 1 ,         t (1 - q)   of class 0 ,
+        labelled row:   w (y - q)   of class 1 ,   -w (y - q)   of class 0 .
 
     A metric with the derivatives g by the masses has the influence values of the mean of
     L = y g_1 + (1 - y) g_0, whose prediction is q g_1 + (1 - q) g_0 (the delta method). Metrics of

@@ -42,9 +42,12 @@ def _gives_probabilities(machine: Any) -> bool:
 class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     """Kernel classifier that repairs covariate shift through the V-matrix.
 
-    Minimises r'Vr + reg ||f||^2 over f(x) = sum_i A_i K(x_i, x) + c with a free intercept, where
-    r_i = f(x_i) - y_i, y in {0, 1}, and V comes from the target sample (paper, section 2.4; theory,
-    section 3). f estimates p(y = 1 | x) itself. More classes: one-hot labels, one decomposition.
+    With V from the target sample (paper, section 2.4; theory, section 3) and a free intercept c,
+
+        minimise  r'Vr + reg ||f||^2   over   f(x) = sum_i A_i K(x_i, x) + c ,
+
+    where r_i = f(x_i) - y_i and y is 0 or 1. f estimates p(y = 1 | x) itself. More classes: one-hot
+    labels, one decomposition.
 
     Parameters
     ----------

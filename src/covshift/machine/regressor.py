@@ -22,9 +22,12 @@ from .leave_one_out import LeaveOneOutRegressor
 class VSVR(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ignore[misc]
     """Kernel regressor that repairs covariate shift through the V-matrix.
 
-    Minimises r'Vr + reg ||f||^2 over f(x) = sum_i A_i K(x_i, x) + c with a free intercept, where
-    r_i = f(x_i) - y_i and V comes from the target sample: the regression version of the paper's
-    Fredholm equation (theory, section 3). Several outputs share one decomposition.
+    With V from the target sample and a free intercept c,
+
+        minimise  r'Vr + reg ||f||^2   over   f(x) = sum_i A_i K(x_i, x) + c ,
+
+    where r_i = f(x_i) - y_i: the regression version of the paper's Fredholm equation (theory,
+    section 3). Several outputs share one decomposition.
 
     Parameters and attributes are those of `VSVC`, without classes and probabilities.
 

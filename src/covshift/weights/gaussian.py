@@ -18,8 +18,9 @@ _NO_SPREAD = 1e-12  # relative variance below which a direction counts as consta
 class GaussianRatio(LogRatioWeighter):
     """Ratio of two normal densities with full covariances.
 
-    w(x) = N(x; m_T, S_T) / N(x; m_X, S_X), with the means and covariances of the (weighted)
-    training sample and of the (weighted) target.
+        w(x) = N(x; m_T, S_T) / N(x; m_X, S_X) ,
+
+    with the means and covariances of the (weighted) training sample and of the (weighted) target.
 
     A covariance may be singular: both are drawn towards their mean S = (S_X + S_T) / 2,
     S_T <- (1 - shrinkage) S_T + shrinkage S, and directions in which neither sample varies are

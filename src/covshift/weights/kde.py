@@ -91,8 +91,9 @@ class _Density:
 class KDE(LogRatioWeighter):
     """Ratio of two Gaussian kernel density estimates, to the power tau.
 
-    w(x) = [q(x) / p(x)]^tau, with q(x) = sum_j s_j prod_k N(x^k; t_j^k, h_k^2), s_j the target's
-    shares, and p the same for the training sample with its own.
+        w(x) = [q(x) / p(x)]^tau ,   q(x) = sum_j s_j prod_k N(x^k; t_j^k, h_k^2) ,
+
+    s_j the target's shares, and p the same for the training sample with its own.
 
     Parameters
     ----------

@@ -43,11 +43,13 @@ _AT_ONCE = 1 << 15  # rows that are weighed
 class TiltedCDFWeights(Weighter):
     """CDF weights that start from an exponential tilt: the default weights of `covshift.estimate`.
 
-    w(x) = exp(theta'f(x)) r(x), f the features and their squares, r CDF weights on rows of design
-    weight exp(theta'f(x)): a product where features have shifted together, and each feature's
-    distribution as `CDFWeights` match it. Fitted to at most 100,000 rows of each sample, drawn at
-    random; the weights of the others follow from the fit. New rows are weighed as `CDFWeights` do,
-    and none weighs more than the heaviest training row: an exponential grows beyond these.
+        w(x) = exp(theta'f(x)) r(x) ,
+
+    f the features and their squares, r CDF weights on rows of design weight exp(theta'f(x)): a
+    product where features have shifted together, and each feature's distribution as `CDFWeights`
+    match it. Fitted to at most 100,000 rows of each sample, drawn at random; the weights of the
+    others follow from the fit. New rows are weighed as `CDFWeights` do, and none weighs more than
+    the heaviest training row: an exponential grows beyond these.
     Cost: that of `EntropyBalancing` and of `CDFWeights`.
 
     Parameters
