@@ -1,33 +1,55 @@
 """Docstrings here are plain text that reads well in an editor; this prepares them for reST.
 
-A formula set off by indentation becomes a literal block, so that its lines and columns stay, and
-the bars of an absolute value are no substitution.
+A formula set off by indentation is typeset, and other lines that are set off stay as they are. The
+bars of an absolute value are no substitution.
 """
 
-import re
-from typing import Any
+from __future__ import annotations
 
-from sphinx.application import Sphinx
+import re
+from typing import TYPE_CHECKING, Any
+
+from plain_math import tex
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 
 def prepare(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     """Rewrite the lines of one docstring in place."""
     prepared: list[str] = []
-    margin, literal = 0, False  # indentation of the text, and whether a formula is open
-    for line in lines:
-        indent = len(line) - len(line.lstrip())
-        if line.strip():
-            after_blank = bool(prepared) and not prepared[-1].strip()
-            if literal and indent <= margin:
-                literal = False
-            elif not literal and after_blank and indent > margin:
-                literal = True
-                prepared += [" " * margin + "::", ""]
-            if not literal:
-                margin = indent + len(re.match(r"(?:[-*] |\d+\. )?", line.lstrip())[0])
-                line = _escape_bars(line)
-        prepared.append(line)
+    margin, place = 0, 0  # indentation of the text, and the line at hand
+    while place < len(lines):
+        line = lines[place]
+        indent = _indent(line)
+        after_blank = bool(prepared) and not prepared[-1].strip()
+        if not line.strip():
+            prepared.append(line)
+        elif after_blank and indent > margin:
+            end = place
+            while end < len(lines) and (not lines[end].strip() or _indent(lines[end]) > margin):
+                end += 1
+            prepared += [" " * margin + text for text in _set_off(lines[place:end])]
+            place = end
+            continue
+        else:
+            margin = indent + len(re.match(r"(?:[-*] |\d+\. )?", line.lstrip())[0])
+            prepared.append(_escape_bars(line))
+        place += 1
     lines[:] = prepared
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _set_off(block: list[str]) -> list[str]:
+    """Lines that are set off, as a formula or, where they are none, literally."""
+    formula = tex("\n".join(block))
+    if formula is None:
+        margin = min(_indent(line) for line in block if line.strip())
+        return ["::", "", *("    " + line[margin:] for line in block), ""]
+    return [".. math::", "", *("    " + line for line in formula.splitlines()), ""]
 
 
 def _escape_bars(line: str) -> str:
