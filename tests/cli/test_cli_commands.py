@@ -209,7 +209,7 @@ def test_predicting_reports_unseen_levels_and_missing_values(files, model):
     gaps = covshift("predict", model, "-", stdin=b"age,income,town\n1,,u\n1,2,\n")
     assert gaps.code == 0
     assert "1 value is missing in column 'income', which had no gaps" in gaps.err
-    assert "never saw: '(missing)' (1 of 2 rows" in gaps.err
+    assert "do not occur in training: '(missing)' (1 of 2 rows" in gaps.err
     infinite = covshift("predict", model, "-", stdin=b"age,income,town\n1,inf,u\n")
     assert infinite.code == 2
     assert "column 'income' has 1 infinite value" in infinite.err

@@ -342,7 +342,7 @@ def test_dates_of_parquet_are_dates_and_lists_are_refused(tmp_path):
     polars.DataFrame({"a": [1.5, 2.0, 3.0], "d": days}).write_parquet(path)
     assert covshift("weigh", path, path).out == covshift("weigh", path, path, "--date", "d").out
     polars.DataFrame({"a": [1.5, 2.0, 3.0], "d": [[1], [2], [3]]}).write_parquet(path)
-    assert "neither number, text nor date" in covshift("weigh", path, path).err
+    assert "neither a number, text nor a date" in covshift("weigh", path, path).err
 
 
 def test_one_file_can_come_from_standard_input(train, target):

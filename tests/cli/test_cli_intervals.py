@@ -276,7 +276,7 @@ def test_json_is_the_summary_of_the_library(files):
 def test_a_coverage_that_was_not_estimated_is_not_known(files):
     done, _ = asked(files, "s-calibrated", "--interval", 85)
     assert "not known: the file keeps no calibration rows" in done.err
-    assert "estimated before saving at 0.8, 0.9, 0.95" in done.err
+    assert "estimated before saving for 0.8, 0.9, 0.95" in done.err
     done, _ = asked(files, "s-calibrated", "--interval", 85, "--json")
     assert json.loads(done.out)["expected_coverage"]["value"] is None
 

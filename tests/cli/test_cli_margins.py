@@ -221,7 +221,7 @@ def test_a_sample_is_diagnosed_with_a_file_of_margins(files):
     assert [margin["name"] for margin in data["margins"]] == ["age", "income", "town"]
     assert len(data["numbers"]) == 4 + 4 + 3
     text = covshift("diagnose", files / "train.csv", path, "--label", "y").out
-    assert "Margins cannot tell whether columns go together" in text
+    assert "Margins cannot show whether columns are related" in text
     Margins({"age": {(-9, 9): 0.6, (9, 99): 0.4}}).to_json(files / "far.json")
     far = covshift("diagnose", files / "train.csv", files / "far.json", "--strict")
     assert far.code == 3
@@ -444,7 +444,7 @@ def test_a_fit_tells_of_columns_and_levels_that_one_side_lacks(files):
     assert "no margin covers 'age', 'income'" in done.err
     assert "30.00% of the target has 'town' 'z', and no training row" in done.err
     Margins({"town": {"u": 0.5, "v": 0.5}}).to_json(files / "some.json")
-    assert "has 'w', and the margins know 'u', 'v'" in covshift(*ask, "-o", files / "other").err
+    assert "has 'w', and the margins have 'u', 'v'" in covshift(*ask, "-o", files / "other").err
     Margins({"height": {(0, None): 1.0}}).to_json(files / "some.json")
     assert "not features of" in covshift(*ask, "-o", files / "other").err
 

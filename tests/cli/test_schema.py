@@ -130,9 +130,9 @@ def test_columns_that_only_one_of_schema_and_files_has_are_named(tmp_path, files
     )
     result = covshift("weigh", *files, "--label", "y", "--schema", path)
     assert result.code == 0
-    assert "does not know" in result.err
+    assert "does not list" in result.err
     assert "'region'" in result.err
-    assert "The schema knows 'old', which neither file has" in result.err
+    assert "The schema lists 'old', which neither file has" in result.err
 
 
 @pytest.mark.parametrize(

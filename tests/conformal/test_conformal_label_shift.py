@@ -100,7 +100,7 @@ def test_outcomes_of_target_rows_calibrate_alone_where_they_suffice():
     ("options", "given", "words"),
     [
         ({"threshold": "dr"}, {}, "not for shift"),
-        ({"sensitivity": 2.0}, {}, "is about covariate shift"),
+        ({"sensitivity": 2.0}, {}, "is for covariate shift"),
         ({"weighter": "entropy"}, {}, "follow from the class shares"),
         ({"weighter": None}, {}, "follow from the class shares"),
         ({"shift": "both"}, {}, "shift"),

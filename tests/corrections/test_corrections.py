@@ -567,7 +567,7 @@ def test_an_unknown_correction_is_refused(wrong, error, message):
 
 def test_v_matrix_warns_when_the_target_sees_too_little():
     X = np.arange(10.0)[:, None]
-    with pytest.warns(CoverageWarning, match="5 of 10 training points are not seen"):
+    with pytest.warns(CoverageWarning, match="5 of 10 training points are out of"):
         v_matrix(X, X[:5])
     with warnings.catch_warnings():
         warnings.simplefilter("error")

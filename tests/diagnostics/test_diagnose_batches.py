@@ -68,7 +68,7 @@ def test_weights_of_target_rows_come_by_the_names_of_the_targets():
         with pytest.raises(InputError, match="names of the targets"):
             diagnose_batches(X, {"a": a}, target_weight=bad)
     for bad in ({}, [a]):
-        with pytest.raises(InputError, match="no dict of target rows"):
+        with pytest.raises(InputError, match="not a dict of target rows"):
             diagnose_batches(X, bad)
 
 

@@ -291,7 +291,7 @@ def test_other_columns_and_kinds_are_refused_by_name():
     encoder = TableEncoder().fit(frame)
     with pytest.raises(InputError, match=r"X lacks the columns 'r'"):
         encoder.transform(frame.drop(columns="r"))
-    with pytest.raises(InputError, match=r"'x' holds text, and the fit saw numbers"):
+    with pytest.raises(InputError, match=r"'x' holds text, and fit was given numbers"):
         encoder.transform(frame.assign(x="a"))
     with pytest.raises(InputError, match=r"column 'x' \(1 inf\)"):
         TableEncoder().fit(frame.assign(x=[np.inf, *frame["x"][1:]]))
@@ -441,9 +441,9 @@ def test_infinite_numbers_are_refused_at_transform_too():
 @pytest.mark.parametrize("word", ["NaT", "today", "2020", "20240101"])
 def test_words_that_are_no_dates_are_refused(word):
     encoder = TableEncoder().fit(pd.DataFrame({"d": ["2020-01-01", "2020-01-05"]}))
-    with pytest.raises(InputError, match="the fit saw dates"):
+    with pytest.raises(InputError, match="fit was given dates"):
         encoder.transform(pd.DataFrame({"d": [word]}))
-    with pytest.raises(InputError, match="is no date"):
+    with pytest.raises(InputError, match="is not a date"):
         TableEncoder({"d": "date"}).fit(pd.DataFrame({"d": [word, "2020-01-01"]}))
 
 

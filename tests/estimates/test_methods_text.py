@@ -62,7 +62,7 @@ CASES = {
     "doubly robust": (lambda: estimate(X, Y, T), ["doubly robust", "exponential tilt"], []),
     "weights": (
         lambda: estimate(X, Y, T, method="weights"),
-        ["weighted means", "left unbalanced"],
+        ["weighted means", "imbalance left"],
         ["doubly robust", "consistent"],
     ),
     "entropy": (

@@ -357,5 +357,5 @@ def test_a_zero_v_has_no_best_constant():
     X, T, y, f, _ = problem()
     objective = VObjective(X + 100, T, "additive")
     assert not np.concatenate(objective(y, f)).any()
-    with pytest.raises(ValueError, match="no training row is seen"):
+    with pytest.raises(ValueError, match="no training row is within"):
         objective.constant(y)

@@ -153,7 +153,7 @@ def test_a_selection_keeps_the_tables_of_its_columns():
         ({"x": {"mean": 1.0, "sd": 0.0}}, "standard deviation is 0.0"),
         ({"x": {"quantiles": {0.5: 2.0, 0.9: 1.0}}}, "quantiles fall"),
         ({"x": {"quantiles": {50: 2.0}}}, "shares from 0 to 1"),
-        ({("a",): {("f",): 1.0}}, "no pair of two columns"),
+        ({("a",): {("f",): 1.0}}, "not a pair of columns"),
         ({("sex", "age"): {("f", (18, 30)): 0.5, ("m", (30, 40)): 0.5}}, "is missing. Write 0"),
         ({("sex", "age"): {"f": 1.0}}, "every cell is a pair"),
         ({"sex": {"f": 0.6, "m": 0.4}, ("sex", "age"): CELLS}, "'sex' and the table.*disagree"),
@@ -229,7 +229,7 @@ def test_a_file_that_is_no_tidy_table_is_refused(lines, words, tmp_path):
 def test_other_json_is_refused(tmp_path):
     path = tmp_path / "other.json"
     for text, words in (
-        ("{", "no JSON file"),
+        ("{", "not a JSON file"),
         ('{"a": 1}', "holds no margins"),
         ('{"format": "covshift margins", "version": 9}', "of version 9"),
         ('{"format": "covshift margins", "version": 1}', '"columns" must have an entry'),

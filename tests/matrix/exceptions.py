@@ -86,7 +86,7 @@ EXCEPTIONS = [
     Exception_(
         "TableEncoder",
         f"X(_target)?: ({_FRAME}|NaN|None.*|pd.NA.*|timedeltas|a date in a cell)",
-        SoundOrRefuses("columns|spans of time|empty|whole numbers|neither number|holds|tuple"),
+        SoundOrRefuses("columns|time spans|empty|whole numbers|neither a number|holds|tuple"),
         "it takes gaps and dates, and a frame never goes with an array without names",
     ),
     Exception_(

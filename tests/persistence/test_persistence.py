@@ -219,7 +219,7 @@ def test_arrays_that_do_not_fit_are_refused(saved, tmp_path, name, data, message
         (b'"fill": 1.5', b'"fill": 1e999', "not finite"),
         (b'"kind": "number"', b'"kind": "poem"', "feature of unknown kind"),
         (b'"features"', b'"nothing"', "other parts"),
-        (b'"label": "outcome"', b'"label": 1', "no text"),
+        (b'"label": "outcome"', b'"label": 1', "not text"),
         (b'"about": {', b'"about": {"x": [1], ', "facts of unknown kind"),
         (b'"fill": 1.5', b'"more": 1.5', "unexpected keyword"),
         (b"covshift-model", b"another-model", "is not a model file"),

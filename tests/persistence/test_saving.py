@@ -413,7 +413,7 @@ def test_more_models_than_a_file_may_hold_are_refused_and_fewer_come_back(tmp_pa
         (lambda state: state.update(_groups=["U", ["a"] * 20]), "groups without their column"),
         (lambda state: state.update(_models=[state["_model"]]), "models without their rows"),
         (lambda state: state["_shift"]["Shift"].update(scale=None), "without its other half"),
-        (lambda state: state["_expected"][0].__setitem__(0, 1.5), "no coverage"),
+        (lambda state: state["_expected"][0].__setitem__(0, 1.5), "not a coverage"),
         (lambda state: state["_expected"][0].__setitem__(1, [1]), "no group"),
         (
             lambda state: state["_expected"][0][2]["ExpectedCoverage"].update(

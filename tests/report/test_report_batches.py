@@ -126,8 +126,8 @@ def test_bad_input_is_named(months):
     X, _, found, answer, _ = months
     of_margins = diagnose(X, Margins({0: {"mean": 0.1}}), methods=())
     for answers, message in (
-        ({}, "no dict of answers"),
-        (found, "no dict of answers"),
+        ({}, "not a dict of answers"),
+        (found, "not a dict of answers"),
         ({"a": X}, "takes answers, not ndarray"),
         ({"a": (found, answer, answer)}, "Two answers are estimates"),
         ({"a": (found, comparison())}, "answers for 'a' have a comparison"),

@@ -468,7 +468,7 @@ def test_unknown_categories_are_named():
     margins = Margins({"region": {"n": 0.5, "s": 0.5}})
     one = SAMPLE[["region"]]
     count = int((one.region == "e").sum())
-    words = rf"'region' has 'e' \({count} of 300 rows\), and the margins know 'n', 's'"
+    words = rf"'region' has 'e' \({count} of 300 rows\), and the margins have 'n', 's'"
     with pytest.raises(InputError, match=words):
         Raking().fit(one, X_target=margins)
     other = Margins({"region": {"n": 0.3, "(other)": 0.7}})
