@@ -74,13 +74,13 @@ def test_infinite_intervals_reach_to_the_edge_and_are_counted():
     assert high > 3
     assert display.share_infinite == 0.5
     found = bars(display)
-    np.testing.assert_allclose(found["infinite (50.0% of all)"], [[1, low, high], [3, low, 3]])
+    np.testing.assert_allclose(found["infinite (50.0%)"], [[1, low, high], [3, low, 3]])
     assert found["interval"][:, 0].tolist() == [0, 2]
 
 
 def test_only_infinite_intervals_can_be_drawn():
     display = IntervalsDisplay([1, 1], [-INF] * 2, [INF] * 2).plot(Figure().subplots())
-    assert list(bars(display)) == ["infinite (100.0% of all)"]
+    assert list(bars(display)) == ["infinite (100.0%)"]
     display.figure_.savefig(io.BytesIO())
 
 

@@ -404,7 +404,7 @@ def _look(k: int, there: bool, *, several: bool) -> dict[str, Any]:
         colour = style.CORRECTED if there else style.TRAIN
     return {
         "color": colour,
-        "linestyle": "-" if there or not several else "--",
+        "linestyle": "-" if there else "--",
         "linewidth": 1.8 if there else 1.2,
         "alpha": 1.0 if there else 0.55,
     }

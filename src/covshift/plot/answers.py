@@ -87,7 +87,7 @@ class ForestPlotDisplay:
     def plot(self, ax: Any = None) -> Self:
         """Draw on ``ax``, or on a new figure."""
         count = min(len(self.labels), self.most)
-        ax = style.axes(ax, (6.4, 1.4 + 0.36 * count))
+        ax = style.axes(ax, (6.4, 1.4 + 0.36 * count), rows=True)
         factor = 100.0 if self.percent else 1.0
         place = np.arange(count)[::-1].astype(float)
         drawn = style.drawable(factor * self._finite())
@@ -98,11 +98,10 @@ class ForestPlotDisplay:
             ax.hlines(at, values[:, 1], values[:, 2], color=colour, linewidth=1.6)
             ax.plot(values[:, 0], at, marker, color=colour, markersize=5, label=self.names[k])
         ax.set_ylim(-0.6, count - 0.4)
-        ax.set_yticks(place, [style.label(text) for text in self.labels[:count]])
-        ax.tick_params(axis="y", length=0)
+        style.name_rows(ax, place, [style.label(text) for text in self.labels[:count]])
         unit = " (%)" if self.percent else ""
-        ax.set_xlabel(style.label(self.xlabel, 60) + unit, fontsize=9)
-        ax.legend(frameon=False, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0), fontsize=9)
+        ax.set_xlabel(style.label(self.xlabel, 60) + unit)
+        style.legend(ax)
         style.tidy(ax)
         self.ax_, self.figure_ = ax, ax.figure
         return self
@@ -180,16 +179,25 @@ class WaterfallDisplay:
     def plot(self, ax: Any = None) -> Self:
         """Draw on ``ax``, or on a new figure."""
         count = len(self.labels) + 2
-        ax = style.axes(ax, (6.4, 1.2 + 0.34 * count))
+        ax = style.axes(ax, (6.4, 1.2 + 0.34 * count), rows=True)
         factor = 100.0 if self.percent else 1.0
         steps = style.drawable(factor * self.steps)
         start, end = factor * self.start, factor * self.end
         place = np.arange(count)[::-1].astype(float)
         after = start + np.cumsum(steps[:, 0])
         before = np.concatenate([[start], after[:-1]])
-        colours = np.where(steps[:, 0] < 0, style.TARGET, style.CORRECTED)
-        middle = place[1:-1]
-        ax.barh(middle, steps[:, 0], left=before, height=0.55, color=colours, alpha=0.75)
+        middle, falls = place[1:-1], steps[:, 0] < 0
+        for some, colour, full in ((~falls, style.CORRECTED, 0.8), (falls, style.TARGET, 0.25)):
+            # A step down is hollow, so that it needs no colour to be told from one up.
+            ax.barh(
+                middle[some],
+                steps[some, 0],
+                left=before[some],
+                height=0.55,
+                facecolor=(colour, full),
+                edgecolor=colour,
+                linewidth=1.2,
+            )
         known = np.isfinite(steps).all(axis=1)
         low, high = before + steps[:, 1], before + steps[:, 2]
         ax.hlines(middle[known], low[known], high[known], color=style.NEUTRAL, linewidth=1.2)
@@ -199,10 +207,9 @@ class WaterfallDisplay:
         ax.plot([start, end], place[[0, -1]], "D", color=style.TRAIN, markersize=6)
         ax.set_ylim(-0.7, count - 0.3)
         names = [self.names[0], *self.labels, self.names[1]]
-        ax.set_yticks(place, [style.label(text, 36) for text in names])
-        ax.tick_params(axis="y", length=0)
+        style.name_rows(ax, place, [style.label(text, 36) for text in names])
         unit = " (%)" if self.percent else ""
-        ax.set_xlabel(style.label(self.xlabel, 60) + unit, fontsize=9)
+        ax.set_xlabel(style.label(self.xlabel, 60) + unit)
         style.tidy(ax)
         self.ax_, self.figure_ = ax, ax.figure
         return self
@@ -338,11 +345,12 @@ class IntervalsDisplay:
         low, high = (np.clip(ends[rows], bottom, top) for ends in (self.lower, self.upper))
         infinite = self._infinite[rows]
         name = "interval" if self.coverage is None else f"{100 * self.coverage:g}% interval"
-        for some, colour, label in ((~infinite, style.CORRECTED, name), (infinite, _INFINITE, "")):
+        share = f"infinite ({self.share_infinite:.1%})"
+        finite = {"color": style.CORRECTED, "linestyle": "-", "alpha": 0.45, "label": name}
+        endless = {"color": _INFINITE, "linestyle": (0, (1, 1)), "alpha": 0.9, "label": share}
+        for some, look in ((~infinite, finite), (infinite, endless)):
             if some.any():
-                label = label or f"infinite ({self.share_infinite:.1%} of all)"
-                look: Any = {"color": colour, "linewidth": 1.6, "alpha": 0.45, "label": label}
-                ax.vlines(x[some], low[some], high[some], **look)
+                ax.vlines(x[some], low[some], high[some], linewidth=1.6, **look)
         middle = np.clip(self.prediction[rows], bottom, top)
         ax.plot(x, middle, ".", color=style.NEUTRAL, markersize=2.5, label="prediction")
         if self.y is not None:
@@ -350,7 +358,7 @@ class IntervalsDisplay:
         ax.set_ylim(bottom, top)
         ax.set_xlabel(style.label(self.xlabel, 60))
         ax.set_ylabel(style.label(self.ylabel, 60))
-        ax.legend(frameon=False, fontsize=9, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+        style.legend(ax, 2)
         style.tidy(ax)
         self.ax_, self.figure_ = ax, ax.figure
         return self
@@ -529,12 +537,10 @@ class BatchesDisplay:
         self._draw_observed(ax, place)
         step = -(-count // _MOST_NAMES)
         names = [style.label(name, 16) for name in self.labels[::step]]
-        ax.set_xticks(place[::step], names)
-        if sum(map(len, names)) > 60:
-            style.slant(ax)
+        style.name_columns(ax, place[::step], names)
         ax.set_xlim(-0.6, count - 0.4)
         ax.set_ylabel(style.label(self.ylabel, 60))
-        ax.legend(frameon=False, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0), fontsize=9)
+        style.legend(ax)
         style.tidy(ax)
         self.ax_, self.figure_ = ax, ax.figure
         return self
@@ -552,6 +558,7 @@ class BatchesDisplay:
                 markerfacecolor="none",
                 markeredgewidth=1.4,
                 color=style.TARGET,
+                zorder=3,
                 label="observed",
             )
 

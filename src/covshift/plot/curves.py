@@ -124,7 +124,8 @@ class ReliabilityDisplay:
         ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
         ax.set_xlabel("predicted probability")
         ax.set_ylabel(f"share of positives (bars: {100 * self.confidence:g}%)")
-        ax.legend(frameon=False, fontsize=9, loc="best")
+        ax.set_aspect("equal")
+        style.legend(ax, 2)
         style.tidy(ax)
         self.ax_, self.figure_ = ax, ax.figure
         return self
@@ -261,14 +262,16 @@ class ROCDisplay:
         ax = style.axes(ax, (4.8, 4.6))
         ax.plot([0, 1], [0, 1], color=style.NEUTRAL, linewidth=0.8, linestyle="--")
         for k, (name, (x, y)) in enumerate(self.curves.items()):
-            look = {"color": style.SERIES[k % len(style.SERIES)], "linewidth": 1.6}
+            number = k % len(style.SERIES)
+            look: dict[str, Any] = {"color": style.SERIES[number], "linewidth": 1.6}
+            look["linestyle"] = style.DASHES[number]
             look |= self.looks.get(name, {})
             ax.plot(x, y, label=style.label(name, 60), **look)
         ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
         ax.set_aspect("equal")
         ax.set_xlabel("false positive rate")
         ax.set_ylabel("true positive rate")
-        ax.legend(frameon=False, fontsize=9, loc="lower right")
+        style.legend(ax, 1)
         style.tidy(ax)
         self.ax_, self.figure_ = ax, ax.figure
         return self
@@ -456,19 +459,20 @@ class SensitivityDisplay:
             color, dashes = looks.get(name, (style.TARGET, ":"))
             ax.axhline(unit * value, color=color, linestyle=dashes, linewidth=1.2, label=name)
             if name in self.reached and self.reached[name] > self.odds[0]:
-                at = self.reached[name]
+                at, low = self.reached[name], value < bounds[0].mean() / unit
                 ax.plot([at], [unit * value], "o", color=color, markersize=5)
                 ax.annotate(
                     f"{at:.2g}-fold",
                     (at, unit * value),
-                    (4, 5),
+                    (4, -4) if low else (4, 5),
+                    va="top" if low else "baseline",
                     textcoords="offset points",
-                    fontsize=9,
+                    fontsize=style.small(ax),
                 )
         ax.set_xlim(self.odds[0], self.odds[-1])
-        ax.set_xlabel("odds differ up to so many-fold", fontsize=9)
-        ax.set_ylabel(style.label(self.ylabel, 60) + (" (%)" if self.percent else ""), fontsize=9)
-        ax.legend(frameon=False, ncols=4, loc="lower center", bbox_to_anchor=(0.5, 1.0), fontsize=9)
+        ax.set_xlabel("odds differ up to so many-fold")
+        ax.set_ylabel(style.label(self.ylabel, 60) + (" (%)" if self.percent else ""))
+        style.legend(ax)
         style.tidy(ax)
         self.ax_, self.figure_ = ax, ax.figure
         return self

@@ -157,7 +157,7 @@ class ECDFDisplay:
         ax.set_ylabel("share of rows up to x")
         if self.dates:
             style.write_dates(ax.xaxis)
-        ax.legend(frameon=False, fontsize=9, loc="lower right")
+        style.legend(ax)
         style.tidy(ax)
         self.ax_, self.figure_ = ax, ax.figure
         return self
@@ -173,13 +173,11 @@ class ECDFDisplay:
             at = np.arange(len(order)) + (number - (len(self.curves) - 1) / 2) * width
             ax.bar(at, heights[order], 0.9 * width, color=colors[kind], label=kind)
         names = [style.label(self.levels[k], 14) for k in order]
-        ax.set_xticks(range(len(order)), names)
-        if max(map(len, names)) * len(names) > 45:
-            style.slant(ax)
+        style.name_columns(ax, np.arange(len(order)), names)
         more = len(self.levels) - len(order)
         ax.set_xlabel(style.label(self.name, 48) + (f" ({more} more levels)" if more else ""))
         ax.set_ylabel("share of rows")
-        ax.legend(frameon=False, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0), fontsize=9)
+        style.legend(ax)
         style.tidy(ax)
 
 
@@ -298,7 +296,7 @@ class LovePlotDisplay:
     def plot(self, ax: Any = None) -> Self:
         """Draw on ``ax``, or on a new figure."""
         order = np.argsort(-np.abs(self.before), kind="stable")[: self.most][::-1]
-        ax = style.axes(ax, (6.4, 1.3 + 0.26 * len(order)))
+        ax = style.axes(ax, (6.4, 1.3 + 0.26 * len(order)), rows=True)
         rows = np.arange(len(order))
         shown = [self.before[order], *([] if self.after is None else [self.after[order]])]
         limit = 1.12 * max((np.abs(v[np.isfinite(v)]).max(initial=0.0) for v in shown), default=0.0)
@@ -315,13 +313,10 @@ class LovePlotDisplay:
             )
         ax.set_xlim(-limit, limit)
         ax.set_ylim(-0.6, len(order) - 0.4)
-        ax.set_yticks(rows, [style.label(self.names[k]) for k in order])
-        ax.tick_params(axis="y", length=0)
-        ax.set_xlabel("standardised mean difference, target minus training", fontsize=9)
+        style.name_rows(ax, rows, [style.label(self.names[k]) for k in order])
+        ax.set_xlabel("standardised mean difference, target minus training")
         if self.after is not None:
-            ax.legend(
-                frameon=False, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0), fontsize=9
-            )
+            style.legend(ax)
         style.tidy(ax)
         self.ax_, self.figure_ = ax, ax.figure
         return self
@@ -387,8 +382,8 @@ class OverlapDisplay:
         """Draw on ``ax``, or on a new figure."""
         ax = style.axes(ax, (5.0, 4.2))
         looks = (
-            ("training", self.train, style.TRAIN, "o"),
-            ("target", self.target, style.TARGET, "^"),
+            ("training", self.train, style.TRAIN, "o", 0.45),
+            ("target", self.target, style.TARGET, "^", 0.65),
         )
         clouds = [
             ax.scatter(
@@ -396,22 +391,15 @@ class OverlapDisplay:
                 s=13,
                 color=color,
                 marker=marker,
-                alpha=0.45,
+                alpha=opacity,
                 linewidths=0,
                 label=name,
             )
-            for name, points, color, marker in looks
+            for name, points, color, marker, opacity in looks
         ]
         ax.set_xlabel(style.label(self.labels[0], 48))
         ax.set_ylabel(style.label(self.labels[1], 36))
-        legend = ax.legend(
-            handles=clouds,
-            frameon=False,
-            ncols=2,
-            loc="lower center",
-            bbox_to_anchor=(0.5, 1.0),
-            fontsize=9,
-        )
+        legend = style.legend(ax, handles=clouds)
         for handle in legend.legend_handles:
             handle.set(alpha=1.0, sizes=[30.0])
         style.tidy(ax)
@@ -496,19 +484,19 @@ class WeightsDisplay:
         edges = np.linspace(0.0, top, 31) if spread else np.linspace(0.5, 1.5, 12)
         ax.hist(self.weights, bins=edges, color=style.CORRECTED, edgecolor="white", linewidth=0.5)
         ax.axvline(1.0, color=style.NEUTRAL, linestyle="--", linewidth=1)
+        note = f"effective sample size {size:,.0f} of {N:,} ({size / N:.0%})"
+        note = style.wrapped(note, style.small(ax), style.room(ax)[0] - 8.0)
         ax.text(
-            0.98,
-            0.95,
-            f"effective sample size {size:,.0f} of {N:,} ({size / N:.0%})\n"
-            f"largest weight {top:.3g}",
-            transform=ax.transAxes,
+            1.0,
+            1.0,
+            f"{note}\nlargest weight {top:.3g}",
+            transform=style.above(ax),
             ha="right",
-            va="top",
-            fontsize=9,
+            va="bottom",
+            fontsize=style.small(ax),
         )
         ax.set_xlabel("weight of a training row (mean one: dashed)")
         ax.set_ylabel("training rows")
-        ax.margins(y=0.25)
         style.tidy(ax)
         self.ax_, self.figure_ = ax, ax.figure
         return self
@@ -594,7 +582,7 @@ class MarginsDisplay:
         """Draw on ``ax``, or on a new figure."""
         chosen = np.argsort(-np.abs(self.sample - self.target), kind="stable")[: self.most]
         order = np.sort(chosen)[::-1]
-        ax = style.axes(ax, (6.4, 1.4 + 0.27 * len(order)))
+        ax = style.axes(ax, (6.4, 1.4 + 0.27 * len(order)), rows=True)
         factor, rows = 100.0 if self.percent else 1.0, np.arange(len(order))
         target, sample = (
             style.drawable(factor * values[order]) for values in (self.target, self.sample)
@@ -618,11 +606,10 @@ class MarginsDisplay:
                 zorder=3,
             )
         ax.set_ylim(-0.7, len(order) - 0.3)
-        ax.set_yticks(rows, [style.label(self.names[k], _WIDTH) for k in order])
-        ax.tick_params(axis="y", length=0)
+        style.name_rows(ax, rows, [style.label(self.names[k], _WIDTH) for k in order])
         unit = " (%)" if self.percent else ""
-        ax.set_xlabel(style.label(self.xlabel, 80) + unit, fontsize=9)
-        ax.legend(frameon=False, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.0), fontsize=9)
+        ax.set_xlabel(style.label(self.xlabel, 80) + unit)
+        style.legend(ax)
         style.tidy(ax)
         self.ax_, self.figure_ = ax, ax.figure
         return self

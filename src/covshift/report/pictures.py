@@ -439,8 +439,8 @@ def _embeddable(svg: bytes, size: tuple[float, float], name: str, title: str, te
 def _themed(style: str) -> str:
     """Name the colours of a style; the colour itself stays for a picture that is taken out.
 
-    >>> _themed("fill: none; stroke: #0072b2")
-    'fill: none; stroke: var(--train, #0072b2)'
+    >>> _themed("fill: none; stroke: #00407a")
+    'fill: none; stroke: var(--train, #00407a)'
     """
     return re.sub(r"#[0-9a-f]{6}", _variable, style, flags=re.IGNORECASE)
 
