@@ -218,7 +218,7 @@ class WaterfallDisplay:
 # Prediction intervals against a feature, or in the order of the predictions.
 
 
-_INFINITE = "#E69F00"
+_INFINITE = style.SERIES[4]
 _ORDER = "rows, in the order of their prediction"
 
 

@@ -495,7 +495,7 @@ class WeightsDisplay:
             va="bottom",
             fontsize=style.small(ax),
         )
-        ax.set_xlabel("weight of a training row (mean one: dashed)")
+        ax.set_xlabel("weight (mean one: dashed)")
         ax.set_ylabel("training rows")
         style.tidy(ax)
         self.ax_, self.figure_ = ax, ax.figure

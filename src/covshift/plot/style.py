@@ -17,7 +17,7 @@ TARGET = "#E2711D"
 CORRECTED = "#00785C"
 NEUTRAL = "#595959"
 FAINT = "#c8c8c8"
-SERIES = (CORRECTED, TARGET, TRAIN, "#CC79A7", "#E69F00")  # several models
+SERIES = (CORRECTED, TARGET, TRAIN, "#CC79A7", "#EBAE1A")  # several models
 DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (8, 2)))  # theirs
 SMALLEST = 8.0  # points of type, unless the reader's own default is smaller
 _NARROW = 290.0  # points, 102 mm: a panel or a column rather than a page
@@ -199,7 +199,7 @@ def tidy(ax: Any) -> None:
         ticker = import_extra("matplotlib.ticker", extra="plot", needed_by="covshift.plot")
         if isinstance(ax.xaxis.get_major_locator(), ticker.AutoLocator):
             # As many as the layout begins with: its own number would differ where it ends.
-            bins = max(2, int((wide - _beside(ax)) / (5.0 * small(ax))))
+            bins = max(2, int((wide - _beside(ax)) / (3.5 * small(ax))))
             ax.xaxis.set_major_locator(ticker.MaxNLocator(bins, steps=[1, 2, 2.5, 5, 10]))
     beside = 2.0 * _body(ax) * bool(ax.get_ylabel()) + _beside(ax)
     for text, most in ((ax.xaxis.label, wide - beside), (ax.yaxis.label, high - 5.0 * _body(ax))):
