@@ -286,20 +286,8 @@ class Estimates(Robust, Reportable, Answer):
 
     # What the methods section asks for
 
-    _evaluates: ClassVar[bool] = False
-    _method_words: ClassVar[dict[str, str]] = METHOD_WORDS
-
-    @property
-    def _numbers(self) -> Table:
-        return self.estimates
-
-    @property
-    def _of_groups(self) -> bool:
-        return any(row.group is not None for row in self.estimates)
-
-    @property
-    def _outcome_word(self) -> str:
-        return "a known outcome"
+    _evaluates = False
+    _method_words = METHOD_WORDS
 
     def _question(self) -> str:
         """Say what was estimated."""

@@ -223,7 +223,7 @@ class Run:
         if self.known is not None:
             labels = "random" if self.known.probability is None else "chances"
             labels = "columns" if self.known.selected else labels
-        return Procedure.of(
+        return Procedure(
             one.problem,
             self.covered,
             self.settings,

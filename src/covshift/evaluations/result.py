@@ -320,20 +320,8 @@ class Evaluations(Robust, Reportable, Answer):
 
     # What the methods section asks for
 
-    _evaluates: ClassVar[bool] = True
-    _method_words: ClassVar[dict[str, str]] = WORDS
-
-    @property
-    def _numbers(self) -> Table:
-        return self.performances
-
-    @property
-    def _of_groups(self) -> bool:
-        return any(row.group is not None for row in self.performances)
-
-    @property
-    def _outcome_word(self) -> str:
-        return "a label"
+    _evaluates = True
+    _method_words = WORDS
 
     def _question(self) -> str:
         """Say what was estimated."""

@@ -151,7 +151,7 @@ class Run:
         if first.few is not None:
             labels = "columns" if settings.selected else "chances" if self.chances else "random"
         detail = "" if settings.cv is None else "refitted"
-        return Procedure.of(first.problem, self.covered, settings, labels=labels, detail=detail)
+        return Procedure(first.problem, self.covered, settings, labels=labels, detail=detail)
 
     def _weighter(self, weights: Weights) -> str:
         if self.settings.shift == "label":
