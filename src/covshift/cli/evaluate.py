@@ -315,6 +315,7 @@ def write_report(answer: Evaluations, samples: TwoFiles, args: argparse.Namespac
         samples, weights = samples.take((~trained).nonzero()[0]), weights[~trained]
     both = numbers_of(samples)
     shift = diagnose_samples(both, random_state=args.seed)
+    shift = replace(shift, notes=(*samples.notes, *shift.notes))
     text = build(
         answer,
         corrected(shift, both, both.of_these(weights), answer.weighter),

@@ -309,7 +309,7 @@ _IN_COMMANDS = {
 
 def _checklist(found: Any, notes: Sequence[Note]) -> Any:
     """Return the checklist of an answer, with what was decided when the files were read."""
-    table = replace(found, notes=(*notes, *found.notes)).checklist()
+    table = found._checklist(notes)
     lines = ({**line, "where": _IN_COMMANDS.get(line["where"], line["where"])} for line in table)
     return replace(table, records=tuple(lines))
 

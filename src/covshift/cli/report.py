@@ -73,7 +73,8 @@ def run(args: argparse.Namespace) -> int:
         judge = Judge(args, comparison)
         judged = judge(samples, found)
         found = _with_recommended_weights(found, samples, comparison, args.seed)
-    _write(args, found, answer, judged, comparison)
+    noted = replace(found, notes=(*samples.notes, *found.notes))
+    _write(args, noted, answer, judged, comparison)
     return _told(args, samples, found, comparison, answer, judged)
 
 
@@ -93,7 +94,8 @@ def _with_margins(args: argparse.Namespace) -> int:
         answer = estimate_of(samples, found, args, beside)
     if comparison is not None and comparison.recommended in WEIGHTERS:
         found = beside.diagnosis_weighted(found, comparison.recommended, args.seed)
-    _write(args, found, answer, comparison)
+    noted = replace(found, notes=(*samples.notes, *found.notes))
+    _write(args, noted, answer, comparison)
     return _told(args, samples, found, comparison, answer)
 
 

@@ -58,8 +58,8 @@ ADVICE: dict[Verdict, str] = {
     "moderate": "Find out whether a correction helps your model (covshift compare; in Python "
     "covshift.compare), and keep the unweighted one where no gain is clear.",
     "strong": "Correct with caution: prefer regularised corrections (the V-machines, or "
-    "CDFWeights with purpose='training'), report the effective sample size, and look for training "
-    "rows like the target's.",
+    "flatter weights), report the effective sample size, and look for training rows like the "
+    "target's.",
     "no overlap": "Do not correct by weights. Restrict the target to where there are training "
     "rows (--restrict overlap, and covshift diagnose -o rows.csv lists the rows; in Python "
     "covshift.diagnostics.measure), leave out the features that separate the samples if the "

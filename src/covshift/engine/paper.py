@@ -21,7 +21,7 @@ from ..encoding.feature import MISSING as NO_VALUE
 from ..margins.sample import balance_of
 from ..numerics.distances import feature_differences
 from ..registry import weighters
-from ..show.notes import plain
+from ..show.notes import Note, distinct, plain
 from ..show.table import Column, Table
 from ..show.words import joined, percent, printable, shown
 from .outcome import NAME, costly_deals
@@ -380,13 +380,19 @@ class Reportable:
 
         What was not checked is a line too, with the call that would check it.
         """
+        return self._checklist()
+
+    def _checklist(self, before: Sequence[Note] = ()) -> Table:
+        """The same, with notes on the columns from ``before`` the answer, as on files."""
+        answer: Any = self
+        notes = distinct([*before, *answer.notes])
         columns = (
             Column("item", lambda line: line["item"], words=True, wrap=25),
             Column("finding", lambda line: line["finding"], words=True, wrap=40),
             Column("where to look", lambda line: line["where"], words=True, wrap=22),
         )
         keys = ("item", "finding", "where")
-        return Table([dict(zip(keys, line, strict=True)) for line in _checks(self)], columns)
+        return Table([dict(zip(keys, line, strict=True)) for line in _checks(self, notes)], columns)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data for JSON, without weights and flags of single rows."""
@@ -771,7 +777,7 @@ _NOT = "not checked"
 _Line = tuple[str, str, str]
 
 
-def _checks(answer: Any) -> Iterator[_Line]:
+def _checks(answer: Any, notes: Sequence[Note]) -> Iterator[_Line]:
     how = answer._procedure
     yield "Shift of the covariates", answer.verdict, "diagnosis"
     yield from _overlap_checks(answer, how)
@@ -784,8 +790,8 @@ def _checks(answer: Any) -> Iterator[_Line]:
     ]
     here = f"{_written(row.value, row)} here; {', '.join(others)}"
     yield "Other methods", here if others else _NOT, "table"
-    yield from _doubt_checks(answer)
-    yield from _row_checks(answer, how)
+    yield from _doubt_checks(answer, notes)
+    yield from _row_checks(answer, how, notes)
 
 
 def _written(value: float, row: Any) -> str:
@@ -854,7 +860,7 @@ def _worst(unit: str, name: str, size: float) -> str:
     return f"largest {unit} {size:.3f} ({printable(name)})"
 
 
-def _doubt_checks(answer: Any) -> Iterator[_Line]:
+def _doubt_checks(answer: Any, notes: Sequence[Note]) -> Iterator[_Line]:
     """What if the assumption is wrong."""
     if answer.method in ("dr", "weights", "model", "cbpe", "pape"):
         text, row = _NOT, answer.headline
@@ -867,7 +873,7 @@ def _doubt_checks(answer: Any) -> Iterator[_Line]:
         value, line = answer.robustness_value, answer._robust_line()
         line = line.partition(" (robustness")[0] or "the correction is within its error"
         yield "Robustness value", _NOT if value is None else f"{value:.2f}: {line}", "robustness()"
-    tests = [note.text for note in answer.notes if note.kind == "assumption"]
+    tests = [note.text for note in notes if note.kind == "assumption"]
     if answer._evaluates and answer.changes:
         tests = [f"{_count(one.rows, 'label')}, p = {one.p_value:.2g}" for one in answer.changes]
     tests += [
@@ -879,7 +885,7 @@ def _doubt_checks(answer: Any) -> Iterator[_Line]:
         yield "Assumption tested by data", " ".join(tests) or _NOT, where
 
 
-def _row_checks(answer: Any, how: Procedure) -> Iterator[_Line]:
+def _row_checks(answer: Any, how: Procedure, notes: Sequence[Note]) -> Iterator[_Line]:
     """Rows, columns and what was decided about them."""
     lost = how.rows - answer.n_train - getattr(answer, "n_learned", 0)
     text = f"{lost:,} of {how.rows:,} (no outcome, or no weight)" if lost else "none"
@@ -887,7 +893,7 @@ def _row_checks(answer: Any, how: Procedure) -> Iterator[_Line]:
     gaps = "; ".join(f"{printable(n)}: {a:,} and {b:,}" for n, a, b in how.gaps)
     text = f"{gaps}; filled and marked, or a category" if gaps else "none"
     yield "Missing values, sample and target", text, "notes" if gaps else "X, X_target"
-    changed = " ".join(note.text for note in answer.notes if note.kind in _SPOILED)
+    changed = " ".join(note.text for note in notes if note.kind in _SPOILED)
     nothing = "none noted" if how.encoded else "none"
     yield "Columns left out or changed", changed or nothing, "notes"
     design = how.design or "rows count as drawn one by one"

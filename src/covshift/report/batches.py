@@ -230,6 +230,13 @@ class _Numbers(NamedTuple):
     here: Any
     legend: tuple[str, str]
 
+    @property
+    def title(self) -> str:
+        """The number at the start of a line: names of columns stay as they are."""
+        if self.name == "estimates":
+            return self.head
+        return self.head[:1].upper() + self.head[1:]
+
 
 def _estimated(targets: Mapping[str, TargetAnswers]) -> _Numbers | None:
     found = {k: part.estimates for k, part in targets.items()}
@@ -267,12 +274,11 @@ def _range(numbers: _Numbers, beside: str, count: int) -> str:
     able = {k: row for k, row in numbers.rows.items() if not np.isnan(row.value)}
     if not able:
         return "There is no number for any target."
-    name = numbers.head[0].upper() + numbers.head[1:]
     low, high = (pick(able, key=lambda k: able[k].value) for pick in (min, max))
     lacking = count - len(able)
     none = f" No number for {lacking} of {count} targets." if lacking else ""
     return (
-        f"{name}: from {_said(able, low)} to {_said(able, high)}; "
+        f"{numbers.title}: from {_said(able, low)} to {_said(able, high)}; "
         f"{beside} {shown(numbers.here.value, numbers.here)}.{none}"
     )
 
@@ -299,7 +305,7 @@ def _drawn(numbers: _Numbers, count: int) -> Picture:
         ylabel=ylabel,
         legend=numbers.legend,
     )
-    title = f"{numbers.head[0].upper() + numbers.head[1:]}, from target to target"
+    title = f"{numbers.title}, from target to target"
     said = [f"{printable(k, width=1000)}: {shown(row.value, row)}" for k, row in rows.items()]
     more = " and more" if len(said) > _SAID else ""
     svg = draw_svg(

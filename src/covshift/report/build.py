@@ -87,7 +87,9 @@ class Answers:
         for answer in (self.estimates, self.evaluations):
             if isinstance(answer, Estimates | Evaluations):
                 what = "estimate" if answer is self.estimates else "evaluation"
-                table = replace(answer.checklist(), title=f"Checklist of the {what}")
+                # With what was decided about the columns, perhaps when files were read.
+                table = answer._checklist(self.diagnosis.notes)
+                table = replace(table, title=f"Checklist of the {what}")
                 yield {
                     "title": f"Methods of the {what}",
                     "text": answer.methods_text(),
@@ -184,6 +186,8 @@ def build(
         "command": command,
         "date": date,
         "assumption": (found.comparison or found.intervals or found.weighted).assumption,
+        # What the diagnosis advises in a moderate shift, the comparison has done.
+        "advised": comparison is None or diagnosis.verdict != "moderate",
         **found.weights_facts,
     }
     numbers = {

@@ -6,7 +6,7 @@ import io
 import re
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 from xml.dom import minidom
 
@@ -32,11 +32,13 @@ from ..plot import (
     style,
 )
 from ..plot.style import write_dates
-from ..show.table import Table
-from ..show.words import as_date, readable
+from ..show.words import as_date, joined, printable, readable
+from ..show.words import shown as written
 
 _WORDS = 8  # features named in a text alternative
-_UNITS = {"mse": "squares", "r2": "share"}  # of the outcome's own units are the others
+_SCALES = dict.fromkeys(("rmse", "mae", "median_absolute_error"), "units of the outcome")
+_PANELS = 12  # of metrics, at most
+_WHOSE = ("model", "group")
 
 
 @dataclass(frozen=True)
@@ -75,20 +77,35 @@ def waterfall(found: Explanation, text: str) -> Picture:
     return Picture(svg, title, f"Bars with their {100 * found.confidence:g}% intervals.")
 
 
-def metrics(answer: Evaluations, text: str) -> Picture:
-    """Metrics of a model as observed and on the target; those in units of the first."""
-    unit = _UNITS.get(answer.table[0].metric)
-    kept = [row for row in answer.table if _UNITS.get(row.metric) == unit]
-    drawn = replace(
-        answer, table=Table(tuple(replace(row, metric=words(row.metric)) for row in kept))
-    )
-    title = "On your data, and on the target"
+def metrics(answer: Evaluations) -> tuple[Picture, ...]:
+    """Metrics of a model as observed and on the target: a panel for each scale."""
+    scales: dict[str, list[Any]] = {}
+    for row in answer.performances:
+        scales.setdefault(_SCALES.get(row.metric, row.metric), []).append(row)
+    parts = list(scales.items())[:_PANELS]
+    return tuple(_panel(answer, rows, f"metrics-{k}") for k, (_, rows) in enumerate(parts))
+
+
+def _panel(answer: Evaluations, rows: list[Any], name: str) -> Picture:
+    several = [len({getattr(row, part) for row in answer.performances}) > 1 for part in _WHOSE]
+    many = len({row.metric for row in rows}) > 1
+    labels, here, there, told = [], [], [], []
+    for row in rows:
+        own = answer.same(row, "none")
+        parts = [row.model if several[0] else "", words(row.metric) if many else ""]
+        parts += [(row.group or "all") if several[1] else ""]
+        labels.append(": ".join(filter(None, parts)) or words(row.metric))
+        here.append((own.value, *own.interval))
+        there.append((row.value, *row.interval))
+        told.append(f"{labels[-1]}: {written(own.value, own)}, then {written(row.value, row)}")
+    title = joined(dict.fromkeys(printable(words(row.metric), width=1000) for row in rows))
+    display = ForestPlotDisplay(labels, here, there, names=("labelled rows", "target"))
     svg = draw_svg(
-        lambda ax: _same(drawn.plot(ax=ax)),
-        size=(5.0, 1.4 + 0.36 * min(len(drawn.performances), 60)),
-        name="metrics",
+        lambda ax: _draw(display, ax),
+        size=(4.2, 1.1 + 0.36 * min(len(rows), display.most)),
+        name=name,
         title=title,
-        text=text,
+        text=f"{title} with intervals. {'; '.join(told[:_WORDS])}.",
     )
     return Picture(svg, title, f"Points with their {100 * answer.confidence:g}% intervals.")
 
@@ -176,7 +193,7 @@ def love_plot(diagnosis: Diagnosis, *, most: int = 30, prefix: str = "") -> Pict
     return Picture(
         draw_svg(
             lambda ax: _draw(display, ax),
-            size=(6.0, 1.4 + 0.27 * shown),
+            size=(5.0, 1.4 + 0.27 * shown),
             name=f"{prefix}love",
             title=title,
             text="Love plot. Standardised mean differences, as sampled"

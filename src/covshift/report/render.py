@@ -21,6 +21,9 @@ _UNPRINTABLE = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufeff\ufffe\uffff"
     "\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"
 )
+_CONTENTS = "<!-- contents -->"
+_SECTION = re.compile('<h2 class="section" id="([^"]+)">(.*?)</h2>')  # names are escaped there
+_MANY = 7  # sections of which a page has no list
 _PACKAGES = ("covshift", "numpy", "scipy", "scikit-learn", "matplotlib")
 
 
@@ -58,7 +61,11 @@ def _environment() -> Any:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    environment.filters |= {"signed": signed, "sort_key": _sort_key}
+    environment.filters |= {
+        "signed": signed,
+        "sort_key": _sort_key,
+        "with_contents": _with_contents,
+    }
     return environment
 
 
@@ -82,6 +89,20 @@ def _text(name: str) -> str:
 def _sort_key(value: float | None) -> str:
     """A number as a script reads it, empty where there is none."""
     return "" if value is None else repr(float(value)).replace("inf", "Infinity")
+
+
+def _with_contents(main: str) -> str:
+    """Put a list of the sections before them, where these are many.
+
+    >>> _with_contents('<h2 id="a">One</h2>')
+    '<h2 id="a">One</h2>'
+    """
+    sections = _SECTION.findall(main)
+    if len(sections) <= _MANY:
+        return main
+    lines = (f'<li><a href="#{anchor}">{name}</a></li>' for anchor, name in sections)
+    contents = f'<nav class="contents" aria-label="Contents"><ol>{"".join(lines)}</ol></nav>'
+    return type(main)(str(main).replace(_CONTENTS, contents, 1))
 
 
 def _hash(script: str) -> str:

@@ -33,7 +33,7 @@ class Evaluation:
     headline: str
     plain: str  # what it means, for a reader who knows no statistics
     about: str = ""  # how it was found
-    picture: pictures.Picture | None = None
+    panels: tuple[pictures.Picture, ...] = ()
     tables: tuple[Table, ...] = ()
     notes: tuple[str, ...] = ()
     curves: tuple[pictures.Picture, ...] = ()
@@ -43,9 +43,13 @@ def evaluation_of(answer: Evaluations | NoOverlapError, *, draw: bool = True) ->
     """Return what the page shows of evaluations, or of the reason why there are none."""
     if isinstance(answer, NoOverlapError):
         return Evaluation(_NO_NUMBER, printable(str(answer), width=5000))
-    metrics = _metrics(answer)
-    said = [f"{row[0].text}: {row[1].text}, then {row[2].text}" for row in metrics.rows[:8]]
-    tables = (metrics, _methods(answer), _batches(answer), _differences(answer), _labels(answer))
+    tables = (
+        _metrics(answer),
+        _methods(answer),
+        _batches(answer),
+        _differences(answer),
+        _labels(answer),
+    )
     part = f" of {answer.covered_share:.1%} of the target" if answer.covered_share < 1 else ""
     return Evaluation(
         answer.sentence,
@@ -53,9 +57,7 @@ def evaluation_of(answer: Evaluations | NoOverlapError, *, draw: bool = True) ->
         f"By covshift.evaluate ({WORDS[answer.method]}): {answer.n_train:,} labelled rows to judge "
         f"by, for {answer.n_target:,} target rows{part}; effective sample size "
         f"{answer.effective_sample_size:,.0f} after weighting.",
-        pictures.metrics(answer, f"Metrics with their intervals. {'; '.join(said)}.")
-        if draw
-        else None,
+        pictures.metrics(answer) if draw else (),
         tuple(table for table in tables if table),
         tuple(printable(str(note), width=5000) for note in answer.notes),
         (*_batches_drawn(answer), *pictures.curves(answer)) if draw else (),

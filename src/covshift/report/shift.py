@@ -8,6 +8,7 @@ from typing import Any
 from ..diagnostics import Diagnosis, MarginsDiagnosis, PublishedNumber
 from ..diagnostics.summary import Mean
 from ..diagnostics.verdict import Verdict
+from ..registry import weighters
 from ..show.table import Cell, Column, Table, number
 from ..show.words import as_date, printable, readable, signed
 from . import pictures
@@ -24,6 +25,17 @@ PLAIN: dict[Verdict, str] = {
     "this sample describes that part.",
 }
 """Verdicts for a reader who knows no statistics."""
+
+
+def weights_words(name: str) -> str:
+    """Name weights for a reader who knows no classes, by the name of a method or of its class.
+
+    >>> weights_words("EntropyBalancing"), weights_words("the given weights")
+    ('weights by entropy balancing', 'the given weights')
+    """
+    entry = next((e for e in weighters() if name in (e.name, e.path.rpartition(":")[2])), None)
+    words = "" if entry is None else entry.words.replace("covariate", "column")
+    return words if words.startswith("weights") else f"weights by {words}" if words else name
 
 
 def with_printable_names(diagnosis: Diagnosis) -> Diagnosis:
@@ -46,7 +58,7 @@ def shift_facts(diagnosis: Diagnosis, most: int | None = None) -> dict[str, Any]
     return {
         "d": diagnosis,
         "verdict_words": PLAIN[diagnosis.verdict],
-        "weights_name": None if weights is None else diagnosis.weighter,
+        "weights_name": None if weights is None else weights_words(diagnosis.weighter),
         "worst_gap": diagnosis.summary.uncovered,
         "means": means_table(diagnosis, most),
         "features": _features(diagnosis),
@@ -90,8 +102,8 @@ def means_table(diagnosis: Diagnosis, most: int | None = None) -> Table:
     about = ""
     if corrected:
         about = (
-            f"Weighted: with {diagnosis.weighter}; a correction works where it comes close to the "
-            "target."
+            f"Weighted: with {weights_words(diagnosis.weighter)}. A correction works where it "
+            "comes close to the target."
         )
         if most is not None and most < count:
             about += f" The {most} columns of {count} that differ most."
@@ -125,7 +137,7 @@ def _features(diagnosis: Diagnosis) -> Table:
         about="All columns, the largest Kolmogorov–Smirnov (KS) distance first. p-values are "
         "corrected for the number of columns (Holm). SMD: standardised mean difference, target "
         "minus training"
-        + (f"; corrected: with {diagnosis.weighter}" if corrected else "")
+        + (f"; corrected: with {weights_words(diagnosis.weighter)}" if corrected else "")
         + ". Beyond range: share of the target outside the training values."
         + " Of a category the distance is the total variation of the shares of its levels; "
         "below its name stands the level that differs most, training → target." * category,
@@ -133,12 +145,18 @@ def _features(diagnosis: Diagnosis) -> Table:
     )
 
 
+def _method(row: Any) -> Cell:
+    """A method's name, and what it does below it."""
+    words = weights_words(row.method)
+    return Cell(row.method, None, "" if words == row.method else words)
+
+
 def sizes_table(diagnosis: Diagnosis | MarginsDiagnosis) -> Table:
     """Return what the weights of every method cost."""
     return Table(
         diagnosis.methods,
         (
-            Column("method", lambda row: row.method, words=True),
+            Column("method", _method, words=True),
             Column("eff. rows", lambda row: number(row.effective_sample_size, "{:,.0f}")),
             Column("share of the rows", lambda row: number(row.share, "{:.0%}")),
             Column("rows used", lambda row: number(row.train_rows, "{:,}")),
@@ -157,7 +175,7 @@ def margins_page(diagnosis: MarginsDiagnosis, *, numbers: dict[str, Any], **fact
     """Return the page; ``facts`` are shown as they are, ``numbers`` stand in it as JSON."""
     diagnosis, w = _with_printable_names(diagnosis), diagnosis.weights
     left = [number for number in diagnosis.numbers if number.gap_corrected is not None]
-    by = None if w is None else diagnosis.weighter
+    by = None if w is None else weights_words(diagnosis.weighter)
     return render(
         "margins.html",
         numbers={
