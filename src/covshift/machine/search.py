@@ -7,6 +7,7 @@ on a GPU chooses alike.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -160,7 +161,7 @@ class Effort:
     refined_steps: int
 
 
-FULL = Effort(300, (0.0, 0.7, 1.5), 30, 12, 1000, 8)
+FULL = Effort(300, (0.0, 0.7, 1.5), 30, 8, 1000, 8)
 FAST = Effort(150, (0.0, 1.0), 15, 6, 0, 0)
 _FOLDS = 3
 _FEWEST = 12  # rows below which one width is all that can be learned
@@ -233,20 +234,26 @@ def _search(
         return Found(layout.kernel(layout.start), shrinks[:1], ())
     rows = U[some], Y[some], w[some]
     seen = None if repeats is None else repeats[some]
-    first = maximise(Evidence(*rows, layout, 0.0), layout.start, steps=effort.steps)
-    errors = []
+    best, theta = shrinks[0], layout.start
+    errors: Real = np.empty(0)
     if len(shrinks) > 1 or judged:
         folds = ranked_folds(*rows[:2], min(_FOLDS, some.stop), rows[2], seen)
-        errors = [_held_out_error(rows, folds, layout, shrink, first, effort) for shrink in shrinks]
-    best = shrinks[int(np.argmin(errors))] if errors else shrinks[0]
-    theta = first
-    if best > 0:
-        theta = maximise(Evidence(*rows, layout, best), first, steps=effort.steps)
-    if effort.refined_steps and len(U) > some.stop:
-        more = slice(effort.refined_rows)
+        paths: list[tuple[Real, list[Real]]] = []
+        for fold in folds:
+            start = paths[0][1][0] if paths else theta
+            paths.append(_without(fold, rows, layout, shrinks, start, effort))
+        errors = np.sum([error for error, _ in paths], axis=0) / float(rows[2].sum())
+        place = int(np.argmin(errors))
+        best = shrinks[place]
+        theta = np.mean([thetas[place] for _, thetas in paths], axis=0)
+    more = slice(effort.refined_rows)
+    refines = len(U[more]) > some.stop
+    steps = effort.fold_steps if refines and len(errors) else effort.steps
+    theta = maximise(Evidence(*rows, layout, best), theta, steps=steps)
+    if refines:
         evidence = Evidence(U[more], Y[more], w[more], layout, best)
         theta = maximise(evidence, theta, steps=effort.refined_steps)
-    return Found(layout.kernel(theta), shrinks, tuple(errors))
+    return Found(layout.kernel(theta), shrinks, tuple(errors.tolist()))
 
 
 def _spreads(relevance: Any, effort: Effort, layout: Layout, rows: int) -> tuple[float, ...]:
@@ -255,27 +262,31 @@ def _spreads(relevance: Any, effort: Effort, layout: Layout, rows: int) -> tuple
     return effort.shrinks[1:2] if relevance is True else effort.shrinks
 
 
-def _held_out_error(
+def _without(
+    fold: Fold,
     rows: tuple[Real, Real, Real],
-    folds: Sequence[Fold],
     layout: Layout,
-    shrink: float,
+    shrinks: Sequence[float],
     start: Real,
     effort: Effort,
-) -> float:
-    """Mean squared error of rows held out, the kernel found without them."""
+) -> tuple[Real, list[Real]]:
+    """Find the kernel of every spread without a fold: its squared errors there, and parameters.
+
+    Each search goes on from where that of the spread before has ended.
+    """
     U, Y, w = rows
-    total = 0.0
-    for fold in folds:
-        kept, share = fold.rest(w)
-        train = U[kept], Y[kept], w[kept] * share
-        if np.ptp(train[1], axis=0).max() == 0:
-            theta = start
-        else:
-            theta = maximise(Evidence(*train, layout, shrink), start, steps=effort.fold_steps)
+    kept, share = fold.rest(w)
+    train = U[kept], Y[kept], w[kept] * share
+    evidence, theta = Evidence(*train, layout, 0.0), start
+    errors, thetas = np.empty(len(shrinks)), []
+    for j, shrink in enumerate(shrinks):
+        if np.ptp(train[1], axis=0).max() > 0:
+            evidence = evidence.with_shrink(shrink)
+            theta = maximise(evidence, theta, steps=effort.fold_steps)
         f = posterior_mean(layout.kernel(theta), *train, U[fold.rows])
-        total += float(fold.weight @ ((f - Y[fold.rows]) ** 2).sum(axis=1))
-    return total / float(w.sum())
+        errors[j] = fold.weight @ ((f - Y[fold.rows]) ** 2).sum(axis=1)
+        thetas.append(theta)
+    return errors, thetas
 
 
 # Amplitudes and relevances of a sum of kernels by marginal likelihood (theory, eq. 3.11).
@@ -351,11 +362,15 @@ class Evidence:
         products = U @ U.T / layout.n_groups
         self._linear = _pairs(products), np.diag(products).copy()
         self._features, self._gap_factors = members(layout.groups), gap_factors(layout.groups)
-        count = layout.n_groups * len(self._linear[0])
-        by_gaps = {"laplacian", "main_effects"} & set(layout.parts)
+        self._by_gaps = bool({"laplacian", "main_effects"} & set(layout.parts))
         self._kept: Real | None = None
-        if by_gaps and count <= _KEPT:
-            self._kept = np.stack(list(self._gaps()))
+        self._alike: tuple[Real, Real] | None = None
+
+    def with_shrink(self, shrink: float) -> Evidence:
+        """Return the same of another spread; what is known of the rows is not computed again."""
+        other = copy.copy(self)
+        other.shrink = shrink
+        return other
 
     def __call__(self, theta: Real) -> tuple[float, Real]:
         """Return the value at ``theta`` and its gradient."""
@@ -377,24 +392,30 @@ class Evidence:
     def _likelihood(self, theta: Real) -> tuple[float, Real]:
         layout, N, G = self.layout, len(self.U), self.layout.n_groups
         root = np.exp((theta[0] + theta[1 : 1 + G]) / 2)  # (G,)
-        amplitude, ratio = np.exp(theta[1 + G : -1]), float(np.exp(theta[-1]))
+        amplitude = dict(zip(layout.parts, np.exp(theta[1 + G : -1]), strict=True))
+        ratio = float(np.exp(theta[-1]))
         V = self.U * root[layout.groups]
-        city = self._added(root) if "laplacian" in layout.parts else None
-        terms, diagonals = {}, {}
-        for part, a in zip(layout.parts, amplitude, strict=True):
-            diagonals[part] = np.full(N, a)
+        alike = self.shrink == 0 and bool((root == root[0]).all())
+        halves, city = self._distances(root, V, alike)
+        terms: dict[str, Real] = {}
+        diagonal = 1 / self.w
+        for part, a in amplitude.items():
             if part == "linear":
-                terms[part], diagonals[part] = (a * values for values in self._linear)
-            elif part == "rbf":
-                terms[part] = _decay(_squares(V), 0.5, a)
-            elif city is not None and part == "laplacian":
+                diagonal = diagonal + a * self._linear[1]
+                continue
+            diagonal = diagonal + a
+            if part == "rbf":
+                terms[part] = _decay(halves, 1.0, a)
+            elif part == "laplacian":
                 terms[part] = _decay(city, ratio, a)
             else:
                 every = zip(root, self._gaps(), strict=True)
-                terms[part] = sum(_decay(gaps, ratio * r, a / G) for r, gaps in every)
-        C = squareform(sum(terms.values()), checks=False)
-        C += _WIDE
-        C[np.diag_indices(N)] += sum(diagonals.values()) + 1 / self.w
+                terms[part] = np.asarray(sum(_decay(gaps, ratio * r, a / G) for r, gaps in every))
+        pairs = amplitude.get("linear", 0.0) * self._linear[0] + _WIDE
+        for values in terms.values():
+            pairs += values
+        C = squareform(pairs, checks=False)
+        C[np.diag_indices(N)] = diagonal + _WIDE
         # C is symmetric: transposed, it is in LAPACK's order without a copy.
         L, info = lapack.dpotrf(C.T, lower=1, overwrite_a=1)
         if info != 0:
@@ -411,37 +432,71 @@ class Evidence:
         )
         D, on_diagonal = _pairs(slope.T), np.diag(slope) / 2
         gradient = np.zeros(layout.size)
-        for j, part in enumerate(layout.parts):
-            gradient[1 + G + j] = D @ terms[part] + on_diagonal @ diagonals[part]
+        for values in terms.values():
+            values *= D
+        for j, (part, a) in enumerate(amplitude.items()):
+            if part == "linear":
+                by_part = a * (D @ self._linear[0] + on_diagonal @ self._linear[1])
+            else:
+                by_part = terms[part].sum() + a * on_diagonal.sum()
+            gradient[1 + G + j] = by_part
         by_feature, gradient[-1] = self._by_width(
-            D, terms, V, root, city, ratio, dict(zip(layout.parts, amplitude, strict=True))
+            D, terms, V, root, halves, city, ratio, amplitude, alike
         )
-        gradient[1 : 1 + G] = by_feature
         gradient[0] = by_feature.sum()
+        if not alike:
+            gradient[1 : 1 + G] = by_feature
         return value, gradient
+
+    def _distances(self, root: Real, V: Real, alike: bool) -> tuple[Real, Real]:
+        """Return half the squared distances of all pairs, and their distances without squares.
+
+        Of features that are ``alike``, those of one width, they are computed once.
+        """
+        squared, added = "rbf" in self.layout.parts, "laplacian" in self.layout.parts
+        none = np.empty(0)
+        if not alike:
+            return _half_squares(V) if squared else none, self._added(root) if added else none
+        if self._alike is None:
+            flat = self.U * self._gap_factors
+            self._alike = (
+                _half_squares(self.U) if squared else none,
+                np.asarray(pdist(flat, "cityblock")) if added else none,
+            )
+        return root[0] ** 2 * self._alike[0], root[0] * self._alike[1]
 
     def _by_width(
         self,
         D: Real,
-        terms: dict[str, Real],
+        slopes: dict[str, Real],
         V: Real,
         root: Real,
-        city: Real | None,
+        halves: Real,
+        city: Real,
         ratio: float,
         amplitude: dict[str, float],
+        alike: bool,
     ) -> tuple[Real, float]:
-        """Return the gradient by the log relevance of every feature (G,), and by log ratio."""
+        """Return the gradient by the log relevance of every feature (G,), and by log ratio.
+
+        ``slopes`` are D times the values of every part. Of features that are ``alike`` the sum is
+        enough, and stands first.
+        """
         G = self.layout.n_groups
         found, by_ratio = np.zeros(G), 0.0
-        if "rbf" in terms:
-            P = squareform(D * terms["rbf"], checks=False)
+        if "rbf" in slopes and alike:
+            found[0] -= slopes["rbf"] @ halves
+        elif "rbf" in slopes:
+            P = squareform(slopes["rbf"], checks=False)
             by_column = P.sum(axis=1) @ V**2 - np.sum(V * (P @ V), axis=0)
             found -= np.bincount(self.layout.groups, by_column, minlength=G) / 2
-        if city is not None:
-            pairs = D * terms["laplacian"]
-            found -= ratio / 2 * root * self._weighed(pairs)
-            by_ratio -= ratio * float(pairs @ city)
-        if "main_effects" in terms:
+        if "laplacian" in slopes:
+            by_ratio -= ratio * float(slopes["laplacian"] @ city)
+            if alike:
+                found[0] += by_ratio / 2
+            else:
+                found -= ratio / 2 * root * self._weighed(slopes["laplacian"])
+        if "main_effects" in slopes:
             for g, gaps in enumerate(self._gaps()):
                 gap = ratio * root[g] * gaps
                 slope = -amplitude["main_effects"] / G * float(D @ (gap * np.exp(-gap)))
@@ -451,23 +506,36 @@ class Evidence:
 
     def _gaps(self) -> Iterator[Real]:
         """Yield the differences of all pairs in one feature after another, of relevance one."""
-        if self._kept is not None:
-            yield from self._kept
+        kept = self._kept_gaps()
+        if kept is not None:
+            yield from kept
             return
+        yield from self._each_gap()
+
+    def _each_gap(self) -> Iterator[Real]:
         for columns in self._features:
             yield pdist(self.U[:, columns] * self._gap_factors[columns], "cityblock")
 
+    def _kept_gaps(self) -> Real | None:
+        """Return the differences (G, pairs), or None where these are too many to keep."""
+        count = self.layout.n_groups * len(self._linear[0])
+        if self._kept is None and self._by_gaps and count <= _KEPT:
+            self._kept = np.stack(list(self._each_gap()))
+        return self._kept
+
     def _added(self, root: Real) -> Real:
         """Add up the differences of all features, each times its root (G,)."""
-        if self._kept is not None:
-            return np.asarray(root @ self._kept)
+        kept = self._kept_gaps()
+        if kept is not None:
+            return np.asarray(root @ kept)
         scaled = self.U * (root[self.layout.groups] * self._gap_factors)
         return np.asarray(pdist(scaled, "cityblock"))
 
     def _weighed(self, pairs: Real) -> Real:
         """Sum the differences of each feature, weighed by what belongs to the pairs: (G,)."""
-        if self._kept is not None:
-            return np.asarray(self._kept @ pairs)
+        kept = self._kept_gaps()
+        if kept is not None:
+            return np.asarray(kept @ pairs)
         return np.array([gaps @ pairs for gaps in self._gaps()])
 
 
@@ -479,13 +547,12 @@ def _decay(distances: Real, rate: float, amplitude: float) -> Real:
     return np.asarray(values)
 
 
-def _squares(V: Real) -> Real:
-    """Squared distances of all pairs of rows: by one product, faster than `pdist`."""
-    squares = np.einsum("ij,ij->i", V, V)
-    found = V @ (-2 * V.T)
-    found += squares
-    found += squares[:, None]
-    return np.maximum(_pairs(found), 0.0)
+def _half_squares(V: Real) -> Real:
+    """Half the squared distances of all pairs of rows: by one product, faster than `pdist`."""
+    halves = np.einsum("ij,ij->i", V, V)[:, None] / 2
+    ones = np.ones_like(halves)
+    found = _pairs(np.hstack([-V, halves, ones]) @ np.hstack([V, ones, halves]).T)
+    return np.asarray(np.maximum(found, 0.0, out=found))
 
 
 def inverse_of_triangle(L: Real) -> Real:
