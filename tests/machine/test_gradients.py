@@ -53,6 +53,14 @@ def test_they_give_what_decompositions_give(correction, reg):
     agree(correction.operator(X, T), K, Y, reg)
 
 
+def test_entries_at_hand_give_what_the_factor_gives(monkeypatch):
+    monkeypatch.setattr(gradients, "_FEWEST_ROWS", 100)
+    V = BLENDED.operator(X, T)
+    one, other = (solve_dual(V, K, Y, reg=0.5, entries=known) for known in (None, V.dense()))
+    np.testing.assert_allclose(K @ one.A + one.c, K @ other.A + other.c, atol=1e-8)
+    assert one.rank == other.rank
+
+
 def test_they_give_the_papers_closed_form():
     V = BLENDED.operator(X, T)
     A, c = reference.closed_form(V.dense(), K, Y[:, 0], 0.5)

@@ -54,13 +54,15 @@ def mix_exact(
     # What is left of a kernel value is nearly zero between two rows: as a larger penalty is.
     left_out = max(0.0, float(np.mean(np.diag(K) - np.einsum("ij,ij->i", Psi, Psi))))
     regs = _tried(machine)
-    choice, weights, predictions = _compared(problem, Psi, regs, left_out, folds, f_0)
+    entries: dict[str, Real] = {}
+    choice, weights, predictions = _compared(problem, Psi, regs, left_out, folds, f_0, entries)
     evidence, reg_0 = choice.chosen, machine.reg_
     if choice.share:
         plain = machine.dual_coef_, machine.intercept_
         machine.correction_ = candidates(weights)[evidence.correction]
         machine.reg_ = float(regs[evidence.setting])
-        machine._solve_dual(machine._operator(problem), problem, K)
+        V = machine._operator(problem)
+        machine._solve_dual(V, problem, K, entries.get(evidence.correction))
         machine.dual_coef_, machine.intercept_ = _mixed(
             choice.share, plain, (machine.dual_coef_, machine.intercept_)
         )
@@ -175,14 +177,18 @@ def _compared(
     left_out: float,
     folds: Sequence[Fold],
     f_0: Real | None = None,
+    entries: dict[str, Real] | None = None,
 ) -> tuple[Choice, Any, dict[str, Real]]:
-    """Return the choice, the weights of the rows, or what would find them, and `_held_out`."""
+    """Return the choice, the weights of the rows, or what would find them, and `_held_out`.
+
+    ``entries`` takes those of every V that is computed on the way, by its correction.
+    """
     try:
         with quiet(UserWarning):  # nobody has asked for these weights
             weights = problem.weigh(CDFWeights(random_state=0))
     except NoOverlapError:
         return no_choice(_APART), target_weighter(), {}
-    predictions = _held_out(problem, weights, Psi, regs, left_out, folds, f_0)
+    predictions = _held_out(problem, weights, Psi, regs, left_out, folds, f_0, entries)
     choice = choose(predictions, problem.Y, weights * problem.w, problem.w)
     return choice, weights, predictions
 
@@ -195,6 +201,7 @@ def _held_out(
     left_out: float,
     folds: Sequence[Fold],
     f_0: Real | None = None,
+    entries: dict[str, Real] | None = None,
 ) -> dict[str, Real]:
     """Predict every row without its fold: (1, N, k) without a correction, else (penalties, N, k).
 
@@ -205,6 +212,11 @@ def _held_out(
     found: dict[str, Real] = {}
     for name, correction in candidates(weights).items():
         V = problem.operator(correction)
+        if not isinstance(V, Diagonal):  # of many columns products are slow
+            known = V.dense()
+            V = Dense(known)
+            if entries is not None:
+                entries[name] = known
         tried = regs[:1] if name == BASELINE else regs
         found[name] = np.empty((len(tried), *problem.Y.shape))
         paths = feature_paths(V, Psi, problem.Y, folds, tried + left_out)
@@ -224,7 +236,7 @@ def feature_paths(
     With A = [Psi, 1, Y] and VA at hand, leaving out rows takes but their own part of V.
     """
     A = np.column_stack([Psi, np.ones(len(Y)), Y])
-    if not isinstance(V, Diagonal):  # of many columns products are slow
+    if not isinstance(V, Diagonal | Dense):  # of many columns products are slow
         V = Dense(V.dense())
     VA = np.asarray(V.matmat(A))
     whole, found = A.T @ VA, []

@@ -212,8 +212,10 @@ class KernelMachine(LandmarksFit):
         self.target_coverage_ = problem.coverage(self.correction_, stacklevel=6)
         return V
 
-    def _solve_dual(self, V: Any, problem: FitProblem, K: Real) -> None:
-        solution = solve_dual(V, K, problem.Y, reg=self.reg_)
+    def _solve_dual(
+        self, V: Any, problem: FitProblem, K: Real, entries: Real | None = None
+    ) -> None:
+        solution = solve_dual(V, K, problem.Y, reg=self.reg_, entries=entries)
         if solution.ill_conditioned:
             self._warn_of_condition(kernel_spread(K, problem.w))
         self.rank_ = solution.rank

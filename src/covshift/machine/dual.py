@@ -77,13 +77,16 @@ class SmallFactor(Protocol):
         ...
 
 
-def solve_dual(V: VOperator, K: Real, Y: Real, *, reg: float) -> DualSolution:
+def solve_dual(
+    V: VOperator, K: Real, Y: Real, *, reg: float, entries: Real | None = None
+) -> DualSolution:
     """Solve for one penalty ``reg`` and all k columns of ``Y`` (N, k).
 
     By conjugate gradients on many rows, and by decompositions otherwise and where those fail.
+    ``entries`` (N, N) are those of V, where they are at hand.
     """
     if is_worth_trying(V, len(Y)):
-        solution = solve_by_gradients(V, K, Y, reg)
+        solution = solve_by_gradients(V, K, Y, reg, entries)
         if solution is not None:
             R = V.factor()
             rank = len(Y) if R is None else min(R.shape[0], len(Y))
@@ -265,14 +268,16 @@ def largest_condition(V: VOperator, K: Real, reg: float) -> float:
         return float(1 + np.sqrt(np.asarray(V.diagonal()) * np.diag(K)).sum() ** 2 / reg)
 
 
-def solve_by_gradients(V: VOperator, K: Real, Y: Real, reg: float) -> tuple[Real, Real] | None:
+def solve_by_gradients(
+    V: VOperator, K: Real, Y: Real, reg: float, entries: Real | None = None
+) -> tuple[Real, Real] | None:
     """Return A (N, k) and c (k,), or None where conjugate gradients converge too slowly.
 
     One Cholesky factorisation of N rows, O(N^2) for each of some twenty steps; O(N^2) memory.
     """
     if not largest_condition(V, K, reg) <= _WORST:  # of kernels with a negative diagonal: nan
         return None
-    product = _product(V)
+    product = _product(V, entries)
     V1 = product(np.ones((len(K), 1)))
     seen, diagonal = float(V1.sum()), np.asarray(V.diagonal())
     if not seen > 1e-8 * float(diagonal.sum()):
@@ -294,12 +299,12 @@ def solve_by_gradients(V: VOperator, K: Real, Y: Real, reg: float) -> tuple[Real
     return None
 
 
-def _product(V: VOperator) -> Product:
-    """Multiply by V: by its factor, or by its entries where it has none."""
-    if V.factor() is not None:
+def _product(V: VOperator, entries: Real | None = None) -> Product:
+    """Multiply by V: by its factor, or by its entries where it has none or they are at hand."""
+    if entries is None and V.factor() is not None:
         return lambda B: np.asarray(V.matmat(B), dtype=np.float64)
-    entries = np.asarray(V.dense(), dtype=np.float64)
-    return lambda B: np.asarray(entries @ B)
+    known = np.asarray(V.dense() if entries is None else entries, dtype=np.float64)
+    return lambda B: np.asarray(known @ B)
 
 
 def _solve(
