@@ -15,12 +15,12 @@ matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
 
 import matplotlib.style  # noqa: E402
+from drawings import COLUMN, HEIGHTS, batches, forest, intervals, roc  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 from matplotlib.testing.compare import compare_images  # noqa: E402
 from matplotlib.text import Text  # noqa: E402
 
 import covshift.plot.style as looks  # noqa: E402
-from drawings import COLUMN, HEIGHTS, batches, forest, intervals, roc  # noqa: E402
 
 BASELINE = Path(__file__).parent / "baseline"
 # Root mean square of grey levels: from 3.8 to 3.11 and FreeType 2.6 to 2.14 it is 0, and 0.9 where

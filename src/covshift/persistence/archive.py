@@ -3,8 +3,8 @@
 No pickle, no code, no compression. Everything is checked before it is believed: the size of the
 file, its seal (format, version, a digest of all bytes), the number of its members, that none is
 compressed (so that nothing can expand), the length of the manifest, a digest of every member, and
-the type and length of every array. The digests find damage; they are not a signature, and do not say
-about who wrote the file.
+the type and length of every array. The digests find damage; they are not a signature, and do not
+say who wrote the file.
 
 The arrays are ``.npy`` members, so ``numpy.load(path, allow_pickle=False)`` shows them.
 """
