@@ -311,7 +311,7 @@ _FEW = 4  # penalties up to which a factorisation of each is faster
 _FEWEST_ROWS = 200  # below, decompositions are as fast
 _MOST_STEPS, _MOST_VECTORS = 150, 10
 _LEFT_OVER = 1e-4  # of f, by a bound, at the smallest penalty; far less at those that are chosen
-_TRIAL, _HOPELESS = 45, 10.0  # steps after which a bound of more is given up
+_TRIAL, _HOPELESS = 45, 1.0  # steps after which a bound of more is given up
 _THREADED = range(1 << 16, 1 << 24)  # entries of K, where folds are worth a thread and its memory
 
 
