@@ -128,7 +128,7 @@ def test_numbers_of_groups_are_told_apart_in_all_digits():
     mixed = np.array([[1, "a"], [2, "b"]], dtype=object)
     assert groups_of(mixed, 1, "X").tolist() == ["a", "b"]
     for by in ("region", 2, -3):
-        with pytest.raises(InputError, match="is no column of X, an array of 2 columns"):
+        with pytest.raises(InputError, match="is not a column of X, an array of 2 columns"):
             groups_of(X, by, "X")
     with pytest.raises(InputError, match="has no such column"):
         groups_of(FRAME, "town", "X")
