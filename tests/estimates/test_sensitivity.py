@@ -385,7 +385,7 @@ def test_a_null_may_be_anywhere(shifted):
     found = estimate_with(diagnosis, X, y, T, weighter="entropy", outcome_model=LinearRegression())
     near, far = found.robustness(found.value - 0.02), found.robustness(found.value + 0.5)
     assert near.sentence.startswith(
-        f"To move the answer to {100 * found.value - 2:.4g}%, an unseen"
+        f"To move the answer to {100 * found.value - 2:.4g}%, an unobserved"
     )
     assert near.columns == ("x0",)
     assert far.columns is None
@@ -400,7 +400,7 @@ def test_where_the_correction_is_noise_nothing_is_said_about_undoing_it(shifted)
     y = np.random.default_rng(1).normal(size=len(X))
     found = estimate_with(diagnosis, X, y, T, weighter="entropy", outcome_model=LinearRegression())
     assert not found.robustness().clear
-    assert "unseen" not in str(found)
+    assert "unobserved" not in str(found)
     assert "To move the answer to 1," in found.robustness(1.0).line
 
 

@@ -188,7 +188,7 @@ def test_a_text_id_is_left_out_of_the_features_with_a_note(tmp_path):
     assert found.code == 0
     assert "Left out 'name': looks like a row identifier, different in every row" in found.err
     (note,) = read_table(str(path)).notes
-    assert "its text is another one in every row, as ids have it: 'name' of " in note.text
+    assert "its text differs in every row, like an id: 'name' of " in note.text
 
 
 # Spelling of numbers

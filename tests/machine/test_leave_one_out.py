@@ -290,7 +290,7 @@ def test_what_has_no_closed_form_is_refused():
     with pytest.raises(InputError, match="'qp' bounds f"):
         bounded.leave_one_out(X, labels, X_target=T)
     plain = VSVC("none", reg=REG, probability=None).fit(X, labels, X_target=T)
-    with pytest.raises(InputError, match="no probability"):
+    with pytest.raises(InputError, match="not a probability"):
         plain.leave_one_out(X, labels, X_target=T).predict_proba()
     with pytest.raises(InputError, match="fit was given"):
         plain.leave_one_out(X, labels + 1, X_target=T)

@@ -211,7 +211,7 @@ def test_a_tidy_file_is_read(tmp_path):
     ("lines", "words"),
     [
         ("name,share\na,1\n", "Margins need column, lower, upper, category, share"),
-        ("column,lower,upper,category,share,colour\n", "do not know: 'colour'"),
+        ("column,lower,upper,category,share,colour\n", "do not have: 'colour'"),
         ("column,lower,upper,category,share\na,1,2,x,1\n", "line 2: a cell is a bracket or a cat"),
         ("column,lower,upper,category,share\na,,,,1\n", "neither ends nor a category"),
         ("column,lower,upper,category,share\na,,,f,1\na,,,f,0\n", "line 3: the cell 'f'.*twice"),

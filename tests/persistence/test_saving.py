@@ -300,7 +300,7 @@ def test_a_file_keeps_no_calibration_rows_and_says_so(tmp_path):
     model.expected_coverage(0.8)
     again = saved(model, tmp_path)
     assert again.expected_coverage(0.8) == model.expected_coverage(0.8)
-    assert "estimated before saving at 0.8, 0.9." in again.expected_coverage(0.7).note
+    assert "estimated before saving for 0.8, 0.9." in again.expected_coverage(0.7).note
     assert "not known" in str(again.predict_interval(NEW, 0.7))
     held = model._shift.scaler.transform(model._rows.X)
     assert not holds(tmp_path / "e.covshift", model._rows.X)
@@ -350,7 +350,7 @@ def test_a_doubly_robust_threshold_is_kept_where_it_was_asked_for(tmp_path):
     expected = np.asarray(model.predict_interval(NEW, 0.7))
     again = saved(model, tmp_path)
     np.testing.assert_array_equal(np.asarray(again.predict_interval(NEW, 0.7)), expected)
-    with pytest.raises(InputError, match=r"coverage of 0\.9, and a file keeps none.*before saving"):
+    with pytest.raises(InputError, match=r"coverage of 0\.9, and a file does not keep.*before saving"):
         again.predict_interval(NEW, 0.9)
 
 
@@ -414,12 +414,12 @@ def test_more_models_than_a_file_may_hold_are_refused_and_fewer_come_back(tmp_pa
         (lambda state: state.update(_models=[state["_model"]]), "models without their rows"),
         (lambda state: state["_shift"]["Shift"].update(scale=None), "without its other half"),
         (lambda state: state["_expected"][0].__setitem__(0, 1.5), "not a coverage"),
-        (lambda state: state["_expected"][0].__setitem__(1, [1]), "no group"),
+        (lambda state: state["_expected"][0].__setitem__(1, [1]), "not a group"),
         (
             lambda state: state["_expected"][0][2]["ExpectedCoverage"].update(
                 groups={"dict": [["a", {"tuple": ["code", {"tuple": [0.1, 0.2]}]}]]}
             ),
-            "no numbers",
+            "not numbers",
         ),
         (
             lambda state: state["_shift"]["Shift"]["gaps"][0]["Uncovered"].update(column=7),
@@ -706,7 +706,7 @@ def test_a_file_names_no_class_that_is_not_in_the_table(name, tmp_path):
         ({"parameters": {"width": {"dict": [[[1], 2]]}}}, "do not fit together"),
         ({"parameters": []}, "do not fit together"),
         ({"fitted": []}, "not declared"),
-        ({"more": 1}, "no estimator"),
+        ({"more": 1}, "not an estimator"),
     ],
 )
 def test_parameters_are_inert_data_or_refused(changed, words, tmp_path):
@@ -736,7 +736,7 @@ def test_a_file_without_a_fit_is_refused(tmp_path):
     manifest, members = parts_of(path)
     del manifest["estimator"]["fitted"]["weighter_"]["fitted"]
     write_parts(path, manifest, members)
-    with pytest.raises(InputError, match="no estimator"):
+    with pytest.raises(InputError, match="not an estimator"):
         covshift.load(path)
 
 
