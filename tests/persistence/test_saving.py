@@ -350,7 +350,7 @@ def test_a_doubly_robust_threshold_is_kept_where_it_was_asked_for(tmp_path):
     expected = np.asarray(model.predict_interval(NEW, 0.7))
     again = saved(model, tmp_path)
     np.testing.assert_array_equal(np.asarray(again.predict_interval(NEW, 0.7)), expected)
-    with pytest.raises(InputError, match=r"coverage of 0\.9, and a file does not keep.*before saving"):
+    with pytest.raises(InputError, match=r"coverage of 0\.9, and a file does not.*before saving"):
         again.predict_interval(NEW, 0.9)
 
 
