@@ -1,6 +1,6 @@
 """The picture of the home page, drawn from the answer of the code below it, for light and dark.
 
-python docs/_ext/home_picture.py    # writes docs/_static/answer.svg and answer_dark.svg
+``python docs/_ext/home_picture.py`` writes docs/_static/answer.svg and answer_dark.svg.
 """
 
 from __future__ import annotations

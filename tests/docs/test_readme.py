@@ -18,8 +18,10 @@ def test_the_readme_example_prints_what_it_says():
 
 
 def test_every_file_the_readme_links_to_exists():
-    links = re.findall(r"\]\((?!https?:)([^)#]+)\)", README.read_text(encoding="utf-8"))
+    text = README.read_text(encoding="utf-8")
+    links = re.findall(r"\]\((?!https?:)([^)#]+)\)", text)
     assert links
+    links += re.findall(r'\bsrc(?:set)?="([^"]+)"', text)
     for link in links:
         assert (README.parent / link).exists(), link
 
@@ -33,4 +35,5 @@ def test_the_example_of_the_picture_runs(tmp_path, monkeypatch, capsys):
     example["main"]()
     held = dict(re.findall(r"^(.+): mean .*, (\d+)% of", capsys.readouterr().out, re.MULTILINE))
     assert held == {"answers as they are": "0", "corrected": "100"}
-    assert (tmp_path / "out" / "corrected_answers.png").exists()
+    for file in ("corrected_answers.png", "corrected_answers_dark.png"):
+        assert (tmp_path / "out" / file).exists()
