@@ -86,7 +86,7 @@ docs-links: $(STAMP)docs ## Check the links of the documentation that lead elsew
 	$(BIN)/python -m sphinx -b linkcheck -W --keep-going docs docs/_build/links
 
 clean: ## Remove outputs and caches
-	rm -rf out docs/_build docs/api docs/commands docs/gallery docs/sg_execution_times.rst dist htmlcov .coverage .coverage.* .pytest_cache .ruff_cache .mypy_cache .hypothesis
+	rm -rf out docs/_build docs/api docs/commands docs/gallery docs/notebooks docs/sg_execution_times.rst dist htmlcov .coverage .coverage.* .pytest_cache .ruff_cache .mypy_cache .hypothesis
 	find src reproduction tests examples benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean ## Remove .venv, .venv-oldest, .venv-tables and parts of benchmarks as well

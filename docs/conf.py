@@ -18,6 +18,7 @@ extensions = [
     "docstrings",
     "equations",
     "myst_parser",
+    "notebooks",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
@@ -72,6 +73,10 @@ sphinx_gallery_conf = {
     "backreferences_dir": "gallery/backreferences",
     "doc_module": ("covshift",),
     "filename_pattern": "plot_",
+    "subsection_order": [
+        f"../examples/gallery/{name}"
+        for name in ("diagnose", "estimate", "evaluate", "predict", "correct")
+    ],
     "within_subsection_order": "FileNameSortKey",
     "image_srcset": ["2x"],
     "show_memory": False,

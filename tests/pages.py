@@ -11,12 +11,14 @@ from __future__ import annotations
 import contextlib
 import io
 import re
+import shlex
 import sys
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from command import covshift
 
 DOCS = Path(__file__).parents[1] / "docs"
 NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]\d+)?")
@@ -54,6 +56,27 @@ def check_text(
             expected = output if following == "text" else ""
             check_agrees(printed.getvalue(), expected, atol=atol, rtol=rtol)
     return namespace
+
+
+def run_notebook(notebook: dict[str, Any], *, atol: float = 0.02, rtol: float = 0.05) -> None:
+    """Run the cells of a notebook in order, and compare what they print with what they show."""
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    for cell in notebook["cells"]:
+        if cell["cell_type"] != "code":
+            continue
+        code = "".join(cell["source"])
+        shown = "".join("".join(output["text"]) for output in cell["outputs"])
+        if code.startswith("%%bash\n"):
+            for line in code.splitlines()[1:]:
+                program, *options = shlex.split(line)
+                assert program == "covshift"
+                result = covshift(*options)
+                assert result.code == 0, result.err
+        else:
+            printed = io.StringIO()
+            with contextlib.redirect_stdout(printed):
+                exec(compile(code, cell["id"], "exec"), namespace)
+            check_agrees(printed.getvalue(), shown, atol=atol, rtol=rtol)
 
 
 def check_agrees(printed: str, shown: str, *, atol: float = 0.02, rtol: float = 0.05) -> None:

@@ -89,7 +89,7 @@ def name_page(entry: Name, used_on: list[str], drawn_in: list[str]) -> str:
     if drawn_in:
         lines += ["", ".. rubric:: Examples with pictures", ""]
         lines += [".. minigallery::", ""]
-        lines += [f"   ../examples/gallery/{stem}.py" for stem in drawn_in]
+        lines += [f"   ../examples/gallery/{example}.py" for example in drawn_in]
     return "\n".join([*lines, ""])
 
 
@@ -130,11 +130,15 @@ def examples(folder: Path) -> dict[str, str]:
 
 
 def gallery(folder: Path) -> dict[str, str]:
-    """The code of every example of the gallery, without its prose, by the file's name."""
-    texts = {path.stem: path.read_text(encoding="utf-8") for path in sorted(folder.glob("plot_*"))}
+    """The code of every example, without its prose, by its section and the file's name."""
     return {
-        stem: re.sub(r"^#[^\n]*$|\"{3}.*?\"{3}", "", text, flags=re.DOTALL | re.MULTILINE)
-        for stem, text in texts.items()
+        f"{path.parent.name}/{path.stem}": re.sub(
+            r"^#[^\n]*$|\"{3}.*?\"{3}",
+            "",
+            path.read_text(encoding="utf-8"),
+            flags=re.DOTALL | re.MULTILINE,
+        )
+        for path in sorted(folder.glob("*/plot_*"))
     }
 
 

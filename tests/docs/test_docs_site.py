@@ -55,9 +55,9 @@ def test_a_page_of_a_name_shows_the_examples_that_use_it(extension):
     drawn = api.gallery(ROOT / "examples" / "gallery")
     assert len(drawn) >= 12
     found = api.pages_with("ConformalClassifier", drawn)
-    assert found == ["plot_06_sets"]
+    assert found == ["predict/plot_06_sets"]
     entry = api.Name("covshift", "ConformalClassifier", covshift.ConformalClassifier)
-    assert "../examples/gallery/plot_06_sets.py" in api.name_page(entry, [], found)
+    assert "../examples/gallery/predict/plot_06_sets.py" in api.name_page(entry, [], found)
 
 
 def test_names_at_the_top_say_what_they_take_and_show_an_example():

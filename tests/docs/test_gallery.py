@@ -11,12 +11,25 @@ import pytest
 pytest.importorskip("pandas")
 matplotlib = pytest.importorskip("matplotlib")
 
-EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "gallery").glob("plot_*.py"))
+GALLERY = Path(__file__).parents[2] / "examples" / "gallery"
+EXAMPLES = sorted(GALLERY.glob("*/plot_*.py"))
+SECTIONS = {"diagnose", "estimate", "evaluate", "predict", "correct"}
 
 
-def test_there_are_a_dozen_and_a_header():
+def test_every_section_has_examples_and_a_header():
     assert len(EXAMPLES) >= 12
-    assert (EXAMPLES[0].parent / "GALLERY_HEADER.rst").exists()
+    assert {path.parent.name for path in EXAMPLES} == SECTIONS
+    assert not list(GALLERY.glob("plot_*")), "an example without a section"
+    for folder in (GALLERY, *(GALLERY / section for section in SECTIONS)):
+        title, rule, *_ = (folder / "GALLERY_HEADER.rst").read_text(encoding="utf-8").splitlines()
+        assert rule in ("=" * len(title), "-" * len(title))
+
+
+def test_most_examples_are_of_real_tables():
+    real = [
+        path for path in EXAMPLES if "from sklearn.datasets import load_" in path.read_text("utf-8")
+    ]
+    assert 3 * len(real) >= 2 * len(EXAMPLES)
 
 
 @pytest.mark.thorough  # `make docs` runs them as well

@@ -23,7 +23,7 @@ PAGES = [  # one of each kind
     "api/covshift.estimate",
     "api/covshift.weights",
     "gallery/index",
-    "gallery/plot_06_sets",
+    "gallery/predict/plot_06_sets",
     "reproduction",
     "search",
 ]
@@ -112,3 +112,53 @@ def test_the_keyboard_leads_past_the_navigation_and_shows_where_it_is(browser):
             assert here.get_attribute("href").endswith("#main-content")
         WebDriverWait(browser, 5).until(lambda _, here=here: here.rect["y"] >= 0)  # it slides in
         assert browser.execute_script(shown, here), here.get_attribute("outerHTML")
+
+
+COPIED = """
+Object.defineProperty(navigator, "clipboard", {configurable: true, value: {
+    writeText: text => { window.copied = text; return Promise.resolve(); }}});
+const block = [...document.querySelectorAll("div.copyable")]
+    .find(block => block.querySelector("pre").textContent.startsWith(arguments[0]));
+block.querySelector("button.copy").focus();
+"""
+
+
+@pytest.mark.parametrize(
+    ("page", "block", "first"),
+    [
+        ("tutorial", "$ covshift estimate", "covshift estimate demo/survey.csv"),
+        ("api/covshift.estimate", ">>> from", "from covshift import estimate"),
+        ("index", "from covshift import estimate", "from covshift import estimate"),
+        ("gallery/predict/plot_06_sets", "import matplotlib", "import matplotlib.pyplot as plt"),
+    ],
+)
+def test_code_is_copied_without_prompts_and_output(browser, page, block, first):
+    from selenium.webdriver import ActionChains
+    from selenium.webdriver.common.keys import Keys
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    read(browser, page)
+    browser.execute_script(COPIED, block)
+    button = browser.switch_to.active_element
+    assert button.accessible_name == "Copy"
+    ActionChains(browser).send_keys(Keys.ENTER).perform()
+    WebDriverWait(browser, 5).until(lambda _: button.text == "Copied")
+    lines = browser.execute_script("return window.copied").splitlines()
+    assert lines[0].startswith(first)
+    assert not any(line.startswith((">>>", "...", "$", "Sample:")) for line in lines)
+    assert len(lines) > 1 or block.startswith("$")
+
+
+def test_what_is_printed_has_no_copy_button(browser):
+    read(browser, "index")
+    counted = "return document.querySelectorAll('.highlight-text button').length"
+    assert browser.execute_script(counted) == 0
+
+
+@pytest.mark.parametrize("colours", ["light", "dark"])
+def test_the_home_page_shows_the_picture_for_its_colours(browser, colours):
+    read(browser, "index", colours=colours)
+    shown = """return [...document.querySelectorAll("article img")]
+        .filter(image => image.offsetParent !== null).map(image => image.className)"""
+    (name,) = browser.execute_script(shown)
+    assert f"only-{colours}" in name

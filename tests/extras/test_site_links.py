@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import json
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -46,3 +48,23 @@ def test_every_link_within_the_site_leads_somewhere():
             if not aim.exists() or (known is not None and unquote(parts.fragment) not in known):
                 broken.append(f"{path.name}: {link}")
     assert not broken
+
+
+@pytest.mark.skipif(not (SITE / "index.html").exists(), reason="no pages are built")
+def test_every_tutorial_and_example_has_a_notebook_with_its_code():
+    offered = {path.stem: path for path in (SITE / "_downloads").rglob("*.ipynb")}
+    examples = sorted((SITE.parents[2] / "examples" / "gallery").glob("*/plot_*.py"))
+    tutorials = [path.stem for path in (SITE.parents[1] / "notebooks").glob("*.ipynb")]
+    assert len(tutorials) >= 6
+    assert {*tutorials, *(path.stem for path in examples)} == set(offered)
+    for path in examples:  # which tests/docs runs
+        notebook = json.loads(offered[path.stem].read_text(encoding="utf-8"))
+        assert notebook["nbformat"] == 4
+        cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+        code = "\n".join("".join(cell["source"]) for cell in cells)
+        script = ast.parse(path.read_text(encoding="utf-8"))
+        script.body = script.body[1:]  # without its title
+        assert ast.unparse(ast.parse(code.replace("%matplotlib inline", ""))) == ast.unparse(script)
+    for name in tutorials:
+        page = (SITE / f"{name}.html").read_text(encoding="utf-8")
+        assert f"/{name}.ipynb" in page

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import pytest
-from pages import check_page, page
+from pages import DOCS, check_page, page, run_notebook
 
 from .conftest import require
 
@@ -37,6 +39,15 @@ def test_the_prices_of_other_houses_lie_in_their_intervals():
 
 def test_the_corrected_line_is_better_for_all_countries():
     check_page("correct_tutorial.md", atol=3, rtol=0.05)
+
+
+@pytest.mark.parametrize(
+    ("name", "atol"), [("estimate", 0.5), ("evaluate", 0.02), ("predict", 2), ("correct", 3)]
+)
+def test_the_notebook_of_a_tutorial_runs_and_prints_what_it_shows(name, atol, monkeypatch):
+    monkeypatch.syspath_prepend(str(DOCS / "_ext"))
+    made = import_module("notebooks").notebook(page(f"{name}_tutorial.md"))
+    run_notebook(made, atol=atol)
 
 
 @pytest.mark.parametrize("question", ["estimate", "evaluate", "predict", "correct"])
