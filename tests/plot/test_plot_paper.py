@@ -16,7 +16,7 @@ from matplotlib.colors import to_rgb  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 from matplotlib.text import Text  # noqa: E402
 
-from covshift.plot import style  # noqa: E402
+from covshift.plot import ECDFDisplay, style  # noqa: E402
 
 KINDS = pytest.mark.parametrize("picture", HEIGHTS, ids=lambda picture: picture.__name__)
 WIDTHS = pytest.mark.parametrize(
@@ -93,6 +93,11 @@ def test_a_roc_curve_is_square(models, width):
     assert display.ax_.get_xlim() == display.ax_.get_ylim()
 
 
+def dates(seed):
+    days = np.sort(np.random.default_rng(seed).integers(16_500, 19_700, 50))
+    return ECDFDisplay({"training": (days, np.linspace(0, 1, 50))}, "since", dates=True)
+
+
 def panels(picture, rows, columns, size):
     figure = Figure(size, layout="constrained")
     for number, ax in enumerate(figure.subplots(rows, columns).flat):
@@ -105,12 +110,13 @@ def panels(picture, rows, columns, size):
 @pytest.mark.parametrize(
     ("picture", "rows", "columns", "size"),
     [
+        (dates, 1, 3, (PAGE, 3.0)),
         (intervals, 1, 3, (PAGE, 3.2)),
         (intervals, 3, 1, (COLUMN, 8.4)),
         (weights, 2, 3, (PAGE, 5.0)),
         (weights, 3, 2, (COLUMN, 7.5)),
     ],
-    ids=["three-page", "three-column", "six-page", "six-column"],
+    ids=["dates", "three-page", "three-column", "six-page", "six-column"],
 )
 def test_panels_can_be_read(picture, rows, columns, size):
     figure = panels(picture, rows, columns, size)

@@ -229,10 +229,18 @@ def name_columns(ax: Any, places: Any, names: Sequence[str]) -> None:
 
 
 def write_dates(axis: Any) -> None:
-    """Write days since 1970-01-01 as dates along an axis."""
+    """Write days since 1970-01-01 as dates along an axis, in two lines where they would meet."""
     ticker = import_extra("matplotlib.ticker", extra="plot", needed_by="covshift.plot")
+    ax = axis.axes
+    meet = room(ax)[0] < 4.5 * width_of("2000-01-01", small(ax))
+    gap = "\n" if meet and axis is ax.xaxis else "-"
     axis.set_major_locator(ticker.MaxNLocator(3, integer=True))
-    axis.set_major_formatter(ticker.FuncFormatter(lambda day, _: as_date(day)))
+
+    def written(day: float, _: Any) -> str:
+        text = as_date(day)
+        return text[0] + text[1:].replace("-", gap, 1)
+
+    axis.set_major_formatter(ticker.FuncFormatter(written))
 
 
 def label(name: str, width: int = 28) -> str:
