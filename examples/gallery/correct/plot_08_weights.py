@@ -35,18 +35,27 @@ weighters = {
     "Discriminative (logistic)": Discriminative(random_state=0),
 }
 found = {name: weighter.fit(X, X_target=T).weights_ for name, weighter in weighters.items()}
-figure, axes = plt.subplots(2, 3, figsize=(11, 7), layout="constrained", sharex=True, sharey=True)
+figure, axes = plt.subplots(2, 3, figsize=(6.85, 5.4), layout="constrained", sharex=True, sharey=True)
 for ax, (name, w) in zip(axes.flat, {"the truth": ratio, **found}.items(), strict=True):
     w = w / w.mean()
-    ax.plot(*T.T, ".", color="#D55E00", markersize=2, alpha=0.35, label="target")
+    ax.plot(*T.T, ".", color="#D55E00", markersize=2, alpha=0.5, label="target")
     ax.scatter(
-        *X.T, s=12 * w, color="#0072B2", alpha=0.6, linewidths=0, label="training, by weight"
+        *X.T, s=6 * w, color="#0072B2", alpha=0.6, linewidths=0, label="training, by weight"
     )
     size = w.sum() ** 2 / (w @ w)
     ax.set_title(
-        f"{name}\n{size:.0f} effective rows, r = {np.corrcoef(w, ratio)[0, 1]:.2f}", fontsize=10
+        f"{name}\n{size:.0f} effective rows, r = {np.corrcoef(w, ratio)[0, 1]:.2f}", fontsize=8
     )
-axes.flat[0].legend(frameon=False, fontsize=8, loc="lower left")
+figure.supxlabel("body mass index, in standard deviations", fontsize=9)
+figure.supylabel("blood pressure, in standard deviations", fontsize=9)
+figure.legend(
+    *axes.flat[0].get_legend_handles_labels(),
+    frameon=False,
+    fontsize=9,
+    ncols=2,
+    markerscale=2,
+    loc="outside upper right",
+)
 
 # %%
 # What counts is rarely the weights themselves but what is averaged with them, and no weighter is

@@ -34,7 +34,7 @@ for name, error in errors.items():
 # %%
 # The uncorrected line follows the large tumours, of which the target has few.
 grid = np.linspace(radius.min(), radius.max(), 200)
-figure, ax = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
+figure, ax = plt.subplots(figsize=(6.85, 4.2), layout="constrained")
 ax.plot(X[:, 0], y, "o", color="#0072B2", markersize=3, alpha=0.5, label="training rows")
 ax.plot(T[:, 0], y_target, "o", color="#595959", markersize=2, alpha=0.4, label="target rows")
 looks = {"none": ("#E69F00", "-"), "cdf": ("#009E73", "-"), "auto": ("#CC79A7", ":")}

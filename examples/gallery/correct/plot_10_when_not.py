@@ -44,7 +44,7 @@ for seed in range(20):
     for name, model in models.items():
         errors[name].append(np.mean((model.predict(T) - y_target) ** 2))
 
-figure, ax = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
+figure, ax = plt.subplots(figsize=(6.85, 3.6), layout="constrained")
 for place, (name, values) in enumerate(errors.items()):
     scatter = place + np.linspace(-0.15, 0.15, len(values))
     colour = "#0072B2" if name == "none" else "#009E73"

@@ -25,7 +25,7 @@ X, y, T, y_target = patients[drawn], progression[drawn], patients[rest], progres
 
 # %%
 # The error on the target, round by round.
-figure, ax = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
+figure, ax = plt.subplots(figsize=(6.85, 3.8), layout="constrained")
 looks = {"none": "#0072B2", "cdf": "#E69F00", "blended": "#009E73"}
 for name, colour in looks.items():
     model = VBoostRegressor(name, n_estimators=60, max_leaf_nodes=4, random_state=0)

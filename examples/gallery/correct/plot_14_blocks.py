@@ -55,7 +55,10 @@ errors = []
 for count in counts:
     fitted = fit_blocks(machine(), lambda count=count: blocks(count), T)
     errors.append(np.mean((fitted.predict(T) - truth(T)) ** 2))
-figure, ax = plt.subplots(figsize=(5.6, 3.6), layout="constrained")
+figure, ax = plt.subplots(figsize=(6.85, 3.6), layout="constrained")
 ax.loglog([500 * count for count in counts], errors, "o-", color="#009E73")
 ax.set(xlabel="training rows, in blocks of 500", ylabel="mean squared error on the target")
+ax.set_xticks([500 * count for count in counts], [f"{500 * count:,}" for count in counts])
+ax.set_yticks([0.005, 0.01, 0.02, 0.03], ["0.005", "0.010", "0.020", "0.030"])
+ax.minorticks_off()
 ax.spines[["top", "right"]].set_visible(False)

@@ -46,7 +46,7 @@ for name, found in errors.items():
 # right here, so that the gain over V = I is not the correction of the shift alone; an unweighted
 # machine whose penalty is tuned, ``VSVC("none")``, is the control to set beside it.
 x = np.linspace(-1, 1, 400)[:, None]
-figure, ax = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
+figure, ax = plt.subplots(figsize=(6.85, 3.8), layout="constrained")
 ax.plot(x, data.probability_function(x), color="#595959", linestyle="--", label="truth")
 for name, (correction, colour) in methods.items():
     ax.plot(x, predict(data, correction, x), color=colour, label=name)

@@ -36,9 +36,10 @@ answer.plot()
 # Distribution functions of the columns that differ most, which is also how the weights see them.
 weighter = CDFWeights().fit(X, X_target=T)
 worst = [feature.name for feature in answer.worst[:3]]
-figure, axes = plt.subplots(1, 3, figsize=(11, 3.6), layout="constrained", sharey=True)
+figure, axes = plt.subplots(1, 3, figsize=(6.85, 2.8), layout="constrained", sharey=True)
 for ax, name in zip(axes, worst, strict=True):
     ECDFDisplay.from_estimator(weighter, X, T, feature=name, ax=ax)
+    ax.label_outer()
 
 # %%
 # And both samples in the plane of the two worst columns: there is no part of the target without

@@ -43,7 +43,7 @@ found = diagnose(X, T)
 found
 
 # %%
-figure, axes = plt.subplots(1, 3, figsize=(11, 3.8), layout="constrained")
+figure, axes = plt.subplots(1, 3, figsize=(6.85, 3.0), layout="constrained")
 for ax, name in zip(axes, ["shop", "since", "income"], strict=True):
     ECDFDisplay.from_samples(X, T, feature=name, ax=ax)
 

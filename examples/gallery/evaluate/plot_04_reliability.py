@@ -48,7 +48,7 @@ answer
 # %%
 # On the left what :func:`covshift.evaluate` expects, on the right what the labels of the target
 # say, by :meth:`covshift.plot.ReliabilityDisplay.from_estimator`.
-figure, (left, right) = plt.subplots(1, 2, figsize=(9, 4.2), layout="constrained")
+figure, (left, right) = plt.subplots(1, 2, figsize=(6.85, 4.0), layout="constrained")
 answer.plot("reliability", ax=left)
 left.set_title("expected, without labels", fontsize=10)
 ReliabilityDisplay.from_estimator(

@@ -37,7 +37,7 @@ asked = {
     "weighted, normalized": {"conformity_score": "normalized"},
 }
 large = T[:, 0] > np.median(T[:, 0])
-figure, axes = plt.subplots(1, 3, figsize=(11, 4.2), layout="constrained", sharey=True)
+figure, axes = plt.subplots(1, 3, figsize=(6.85, 3.6), layout="constrained", sharey=True)
 for ax, (name, options) in zip(axes, asked.items(), strict=True):
     model = ConformalRegressor(LinearRegression(), random_state=0, **options)
     answer = model.fit(X, y, X_target=T).predict_interval(T, coverage=0.9)

@@ -43,7 +43,7 @@ for name, weighter in {"plain": None, "weighted": "cdf"}.items():
 
 # %%
 # Rows of the target by their set: the correction adds sets of both kinds in the middle.
-figure, axes = plt.subplots(1, 2, figsize=(9, 4.2), layout="constrained", sharey=True)
+figure, axes = plt.subplots(1, 2, figsize=(6.85, 3.8), layout="constrained", sharey=True)
 looks = {0: ("none", "#595959", "x"), 1: ("one kind", "#0072B2", "o"), 2: ("both", "#D55E00", "s")}
 for ax, (name, answer) in zip(axes, sets.items(), strict=True):
     size = answer.member.sum(axis=1)
