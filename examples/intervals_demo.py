@@ -45,7 +45,7 @@ def coverage_by_x(inside, x):
 def draw(X, y, T, y_T):
     """Draw points and bands, and coverage by x; return the figure and the coverage of each."""
     figure, (left, right) = plt.subplots(
-        1, 2, figsize=(9.0, 3.6), layout="constrained", width_ratios=(3, 2)
+        1, 2, figsize=(6.85, 3.2), layout="constrained", width_ratios=(3, 2)
     )
     t, order, shares = T[:, 0], np.argsort(T[:, 0]), {}
     left.plot(t, y_T, ".", color="#595959", markersize=2, alpha=0.4, label="outcomes of the target")
@@ -75,7 +75,7 @@ def main() -> None:
         print(f"{name}: {share:.1%} of the target inside, {COVERAGE:.0%} asked for")
     path = Path("out") / "intervals.png"
     path.parent.mkdir(exist_ok=True)
-    figure.savefig(path, dpi=100)
+    figure.savefig(path, dpi=132)
     plt.close(figure)
 
 

@@ -49,9 +49,9 @@ answer
 # On the left what :func:`covshift.evaluate` expects, on the right what the labels of the target
 # say, by :meth:`covshift.plot.ReliabilityDisplay.from_estimator`.
 figure, (left, right) = plt.subplots(1, 2, figsize=(6.85, 4.0), layout="constrained")
-answer.plot("reliability", ax=left)
 left.set_title("expected, without labels", fontsize=10)
+answer.plot("reliability", ax=left)
+right.set_title("observed", fontsize=10)
 ReliabilityDisplay.from_estimator(
     model, T, malignant.iloc[others], name="target, with its labels", ax=right
 )
-right.set_title("observed", fontsize=10)
