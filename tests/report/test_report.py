@@ -26,7 +26,9 @@ from covshift.diagnostics.measure import corrected, diagnose_samples
 from covshift.exceptions import InputError, InputTypeError, NoOverlapError
 from covshift.files import writing as _files
 from covshift.files.labels import Outcomes
+from covshift.registry import weighters
 from covshift.report.pictures import metrics
+from covshift.report.shift import weights_words
 from covshift.show.table import Table
 
 HOSTILE = [
@@ -204,7 +206,7 @@ def test_given_weights_are_used(samples, estimates):
     w = np.linspace(1, 3, 80)
     found = diagnose(X, T, weights=w, methods=())
     text = report.build(found)
-    assert "Weights: the given weights." in " ".join(Page(text).words)
+    assert "Corrected with the given weights." in " ".join(Page(text).words)
     assert numbers_of(text)["means"][0]["weighted"] == pytest.approx(w @ X[:, 0] / w.sum())
     assert numbers_of(text)["weights"]["effective_sample_size"] == pytest.approx(
         w.sum() ** 2 / (w @ w)
@@ -214,7 +216,9 @@ def test_given_weights_are_used(samples, estimates):
     )
     of_answer = diagnose(X, T, weights=estimates, methods=())
     np.testing.assert_array_equal(of_answer.weights, estimates.weights)
-    assert f"Weights: {estimates.weighter}." in " ".join(Page(report.build(of_answer)).words)
+    assert f"Corrected with {weights_words(estimates.weighter)}." in " ".join(
+        Page(report.build(of_answer)).words
+    )
     with pytest.raises(ValueError, match="weights has shape"):
         diagnose(X, T, weights=[1.0], methods=())
 
@@ -327,16 +331,20 @@ def test_a_number_and_an_evaluation_stand_in_one_report(two, estimates, evaluati
         assert title not in words
 
 
-@pytest.mark.thorough
-def test_only_metrics_of_one_unit_share_an_axis(samples):
-    X, T, _ = samples
+def test_only_metrics_of_one_unit_share_a_panel(samples):
+    X, T, labels = samples
     y, f = 1000 * X[:, 0] + 300 * X[:, 1], (1000 * X[:, 0], 1000 * T[:, 0])
-    found = evaluate(Predictions(*f), X[:, :2], y, T[:, :2])
-    assert [row.metric for row in found.overall] == ["rmse", "mae", "r2"]
-    drawn = metrics(found, "text").svg
-    assert ">RMSE<" in drawn
-    assert ">MAE<" in drawn
-    assert ">R²<" not in drawn
+    errors = evaluate(Predictions(*f), X[:, :2], y, T[:, :2])
+    assert [row.metric for row in errors.overall] == ["rmse", "mae", "r2"]
+    both, alone = metrics(errors)
+    assert ">RMSE<" in both.svg
+    assert ">MAE<" in both.svg
+    assert ">R²<" not in both.svg
+    assert alone.title == "R²"
+    scores = Predictions(*(1 / (1 + np.exp(-part[:, 0])) for part in (X, T)))
+    asked = ["roc_auc", "brier"]
+    judged = evaluate(scores, X[:, :2], labels, T[:, :2], metrics=asked)
+    assert [panel.title for panel in metrics(judged)] == ["AUC", "Brier score"]
 
 
 def test_without_overlap_there_is_no_number_for_the_model(one):
@@ -426,6 +434,48 @@ def test_files_and_outcome_stand_on_top(one, estimates):
     assert numbers_of(report.build(estimates))["samples"]["outcome"] == HOSTILE[0]
 
 
+def test_weights_are_named_in_words(samples):
+    for entry in weighters():
+        words = weights_words(entry.name)
+        assert words == weights_words(entry.path.rpartition(":")[2])
+        assert words.startswith("weights ")
+        assert "covariate" not in words
+    X, T = (part[:, :2] for part in samples[:2])
+    page = said(report.build(diagnose(X, T, methods=["entropy"])))
+    shown = page[: page.index("Reproducibility")]
+    assert "Corrected with weights by an exponential tilt" in shown
+    assert "weights by entropy balancing" in shown
+    for entry in weighters():
+        assert entry.path.rpartition(":")[2] not in shown
+
+
+def test_the_advice_to_compare_is_not_given_above_the_comparison(samples):
+    X, T = (part[:, :2] for part in samples[:2])
+    found = diagnose(X, T + 0.4, methods=())
+    assert found.verdict == "moderate"
+    advice = f"Next: {found.advice}"
+    assert advice in said(report.build(found))
+    beside = said(report.build(found, comparison()))
+    assert "Does a correction help the model?" in beside
+    assert "Next:" not in beside
+    strong = replace(found, verdict="strong")  # whose advice is another
+    assert advice in said(report.build(strong, comparison()))
+
+
+def said(page):
+    return " ".join(" ".join(Page(page).words).split())
+
+
+def test_names_of_columns_are_shown_as_they_are(samples):
+    pandas = pytest.importorskip("pandas")
+    names = ["age_at_visit", "iPhone"]
+    X, T = (pandas.DataFrame(part[:, :2], columns=names) for part in samples[:2])
+    page = said(report.build(estimate(X, pandas.Series(samples[2], name="hba1c"), T)))
+    for name in (*names, "hba1c"):
+        assert name in page
+        assert name[0].upper() + name[1:] not in page
+
+
 @pytest.mark.thorough
 def test_columns_of_two_values_have_shares_and_bars():
     rng = np.random.default_rng(0)
@@ -466,4 +516,8 @@ def test_two_hundred_columns_stay_below_a_megabyte():
     names = [f"a column with a long name {k}" for k in range(200)]
     text = report.build(diagnosed(X, T, names))
     assert text.count("a column with a long name 199") >= 3  # in both tables and as data
+    assert text.count('<p class="soft long">200 rows') == 2
+    assert "The 30 largest of 200." in text
+    few = report.build(diagnosed(X[:, :40], T[:, :40], names[:40]))
+    assert '<p class="soft long">' not in few
     assert len(text.encode()) < 700_000  # more rows add dots, at most 300 kB of them

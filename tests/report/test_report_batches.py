@@ -114,6 +114,23 @@ def test_many_targets_of_many_columns_stay_below_a_megabyte():
     assert len(part["corrected"]) == 33
 
 
+def test_long_reports_have_a_list_of_their_sections():
+    X, T = np.random.default_rng(0).normal(size=(2, 40, 1))
+    found = diagnose(X, T, methods=())
+    short, long = (
+        report.build_batches({f"<batch> {k}": found for k in range(count)}) for count in (4, 5)
+    )
+    assert 'class="contents"' not in short
+    assert 'class="contents"' not in report.build(found)
+    (contents,) = re.findall(r'<nav class="contents".*?</nav>', long, re.DOTALL)
+    listed = re.findall(r'<a href="#([^"]+)">(.*?)</a>', contents)
+    assert listed == re.findall(r'<h2 class="section" id="([^"]+)">(.*?)</h2>', long)
+    assert [name for _, name in listed][1] == "&lt;batch&gt; 0"
+    assert len(listed) == 8
+    assert {anchor for anchor, _ in listed} <= set(Page(long).ids)
+    assert long.index(contents) < long.index('id="targets"')
+
+
 @pytest.mark.thorough
 def test_targets_without_any_number_have_no_picture_of_them(months):
     far = months[2], NoOverlapError("far")

@@ -74,7 +74,7 @@ def test_given_weights_make_the_corrected_numbers():
     text = words(report.build(diagnose(FRAME, MARGINS, weights=w)))
     after = MARGINS.balance(FRAME, w)[2]
     assert f"{after.sample:.1%} {after.gap:+.3f}" in text
-    assert "Weights: the given weights." in text
+    assert "Corrected with the given weights." in text
     known = words(report.build(diagnose(FRAME, MARGINS)))
     assert "corrected: with EntropyBalancing." in known
 

@@ -35,13 +35,13 @@ weighters = {
     "Discriminative (logistic)": Discriminative(random_state=0),
 }
 found = {name: weighter.fit(X, X_target=T).weights_ for name, weighter in weighters.items()}
-figure, axes = plt.subplots(2, 3, figsize=(6.85, 5.4), layout="constrained", sharex=True, sharey=True)
+figure, axes = plt.subplots(
+    2, 3, figsize=(6.85, 5.4), layout="constrained", sharex=True, sharey=True
+)
 for ax, (name, w) in zip(axes.flat, {"the truth": ratio, **found}.items(), strict=True):
     w = w / w.mean()
     ax.plot(*T.T, ".", color="#D55E00", markersize=2, alpha=0.5, label="target")
-    ax.scatter(
-        *X.T, s=6 * w, color="#0072B2", alpha=0.6, linewidths=0, label="training, by weight"
-    )
+    ax.scatter(*X.T, s=6 * w, color="#0072B2", alpha=0.6, linewidths=0, label="training, by weight")
     size = w.sum() ** 2 / (w @ w)
     ax.set_title(
         f"{name}\n{size:.0f} effective rows, r = {np.corrcoef(w, ratio)[0, 1]:.2f}", fontsize=8

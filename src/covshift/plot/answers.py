@@ -98,7 +98,7 @@ class ForestPlotDisplay:
             ax.hlines(at, values[:, 1], values[:, 2], color=colour, linewidth=1.6)
             ax.plot(values[:, 0], at, marker, color=colour, markersize=5, label=self.names[k])
         ax.set_ylim(-0.6, count - 0.4)
-        style.name_rows(ax, place, [style.label(text) for text in self.labels[:count]])
+        style.name_rows(ax, place, [style.label(text, 60) for text in self.labels[:count]])
         unit = " (%)" if self.percent else ""
         ax.set_xlabel(style.label(self.xlabel, 60) + unit)
         style.legend(ax)

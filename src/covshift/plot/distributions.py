@@ -313,7 +313,7 @@ class LovePlotDisplay:
             )
         ax.set_xlim(-limit, limit)
         ax.set_ylim(-0.6, len(order) - 0.4)
-        style.name_rows(ax, rows, [style.label(self.names[k]) for k in order])
+        style.name_rows(ax, rows, [style.label(self.names[k], 60) for k in order])
         ax.set_xlabel("standardised mean difference, target minus training")
         if self.after is not None:
             style.legend(ax)

@@ -219,8 +219,9 @@ def answer_of(answer: Estimates | NoOverlapError, *, draw: bool = True) -> Estim
         return EstimateSection(_NO_ANSWER, printable(str(answer), width=5000))
     table = _table(answer)
     said = [
-        f"{label.text}, {method.text}: {value.text}, {interval.text}"
-        for label, method, value, _, interval, *_ in table[:8].rows
+        f"{_answer_label(row)}, {METHOD_WORDS[row.method]}: {shown(row.value, row)}, "
+        f"{' to '.join(shown(bound, row, percent=False) for bound in row.interval)}"
+        for row in answer.table[:8]
     ]
     names = ", ".join(dict.fromkeys(printable(row.outcome, width=1000) for row in answer.table))
     return EstimateSection(
@@ -239,8 +240,9 @@ def answer_of(answer: Estimates | NoOverlapError, *, draw: bool = True) -> Estim
 
 def _table(answer: Estimates) -> Table:
     """Return all methods side by side; those of the chosen one stand out."""
+    several = len({_answer_label(row) for row in answer.table}) > 1  # or the page has its name
     columns = (
-        Column("estimate", _answer_label, words=True),
+        *((Column("estimate", _answer_label, words=True),) if several else ()),
         Column("method", lambda row: METHOD_WORDS[row.method], words=True),
         Column("value", lambda row: Cell(shown(row.value, row), row.value)),
         Column(
