@@ -19,6 +19,7 @@ _MOST_CODES = 1000  # different whole numbers that may be codes
 MANY_LEVELS = 50  # categories of more levels than these are doubtful
 MOST_WORDS = 5  # among numbers that may all stand for missing values
 COUNTED = 20  # rows from which consecutive whole numbers are no accident
+_REPEATS = 20.0  # pairs of equal numbers by chance from which none at all is no accident
 _ID_WORDS = re.compile(
     r"(?:^|[^a-z])(?:id|ids|rownames?|row|rownumber|index|key|identifier|uid)(?:$|[^a-z])"
     r"|^unnamed: \d+$"
@@ -28,7 +29,9 @@ _CODE_WORDS = re.compile(
     r"country|district|group|gender|sex|race|ethnicity|occupation|industry|icd|iso|naics|sic|fips)"
     r"(?:$|[^a-z])"
 )
-_SENTINELS = {9.0, 88.0, 98.0, 99.0, 888.0, 998.0, 999.0, 8888.0, 9998.0, 9999.0}
+_SENTINELS = {7.0, 8.0, 9.0}  # refused, unknown, no answer: alone, as 77 or 777, or as 97 and 998
+_SENTINELS |= {10.0**n // 9 * last for n in (2, 3, 4) for last in (7, 8, 9)}
+_SENTINELS |= {10.0**n - 10 + last for n in (2, 3, 4) for last in (7, 8)}
 _FAR = 3.0  # times the largest of the rest
 _AMOUNT = 100.0  # below which such a number may be a count or an age
 _SEVERAL = 3  # rows from which such a number is no accident
@@ -50,13 +53,25 @@ def row_identifier(name: str, parts: Sequence[Real]) -> str | None:
         if (np.diff(np.sort(values)) == 1).all():
             counted = f"counting from {values.min():g} to {values.max():g}"
             return f"looks like a row identifier, {counted}"
-    if _ID_WORDS.search(_words(name)) is None:
+    if _ID_WORDS.search(_words(name)) is None and not any(map(_crowded, parts)):
         return None
     for values in parts:
         whole = np.isfinite(values).all() and (np.mod(values, 1) == 0).all()
         if len(values) < COUNTED or not whole or len(np.unique(values)) < len(values):
             return None
     return "looks like a row identifier"
+
+
+def _crowded(values: Real) -> bool:
+    """Whether whole numbers between the smallest and the largest would repeat if left to chance.
+
+    Numbers that are spread evenly repeat least, in n (n - 1) / 2 / span pairs of n.
+    """
+    if len(values) < COUNTED or not np.isfinite(values).all():
+        return False
+    with np.errstate(over="ignore"):
+        pairs = len(values) * (len(values) - 1) / 2 / (values.max() - values.min() + 1)
+    return bool(pairs > _REPEATS)
 
 
 def code_levels(parts: Sequence[Real]) -> Real | None:
