@@ -26,7 +26,7 @@ _GENERAL = """
 --quiet, -q  print no notes on stderr
 --debug  show the traceback of an error
 """
-_LABEL = "--label COL  the outcome%s; in the target it is used only to score"
+_LABEL = "--label, --outcome COL  the outcome%s; in the target it is used only to score"
 _ROLES = """
 --id COL  identifies rows; copied to the output, not used as a feature
 --weight COL  probability weights of the training rows, such as those of a survey, on any scale

@@ -81,6 +81,8 @@ class _Parser(argparse.ArgumentParser):
                     known += [option for one in parsers for option in one._option_string_actions]
             near = nearest(said[1] or said[2], known)
             message += "" if near is None else f". Did you mean {near}?"
+            if said[1] and near is None:
+                message += ". The options of a command: covshift COMMAND --help"
         super().error(message)
 
 

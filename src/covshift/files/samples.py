@@ -406,7 +406,8 @@ def _shared_columns(a: Table, b: Table, declared: ColumnOptions, notes: list[Not
     if not shared:
         raise InputError(
             f"{a.title} and {b.title} share no column. {a.title} has {named(first)}; {b.title} "
-            f"has {named(second)}. The names in the two headers must be the same."
+            f"has {named(second)}. The names in the two headers must be the same. Published totals "
+            "instead of rows are a file with the header column,lower,upper,category,share."
         )
     for title, only in ((a.title, only_a), (b.title, only_b)):
         if only:
