@@ -373,10 +373,12 @@ class Estimates(Robust, Reportable, Answer):
             columns.insert(5, sensitivity_column(self.sensitivity, _interval))
         yield Table(self.estimates.records, tuple(columns))
         methods = [method for method in METHOD_WORDS if self.table.where(method=method)]
+        label = self._label(self.headline) if self.what == "proportion" else ""
+        of = f" ({label})" if label else ""
         yield Table(
             tuple(self.same(self.headline, method) for method in methods),
             (
-                Column("method", lambda row: METHOD_WORDS[row.method], words=True),
+                Column(f"method{of}", lambda row: METHOD_WORDS[row.method], words=True),
                 Column("value", _value),
                 Column("s.e.", _error),
                 Column("interval", _interval),
