@@ -23,7 +23,15 @@ from covshift import (
     evaluate,
     report,
 )
-from covshift.engine.explanation import NEW, OUTCOMES, TOGETHER, WITHIN, Explanation, Share
+from covshift.engine.explanation import (
+    NEW,
+    OUTCOMES,
+    TOGETHER,
+    WITHIN,
+    Explanation,
+    Share,
+    shortened,
+)
 from covshift.evaluations.curves import bins_of
 from covshift.exceptions import InputError, InputTypeError
 from covshift.show.table import Table
@@ -349,6 +357,24 @@ def test_what_works_against_the_change_is_named(mean):
         "town works against it (-0.300)."
     )
     assert "against" not in said(-0.1)
+
+
+def test_a_rest_larger_than_the_change_is_told():
+    def said(rest):
+        parts = (("age", -0.004), (TOGETHER, rest))
+        rows = [Share(name, value, 0.005, (-1, 1)) for name, value in parts]
+        change = Share("change", -0.009, 0.005, (-0.03, 0.01))
+        return Explanation("AUC", 0.911, 0.902, change, Table(rows), 0.95).sentence
+
+    assert said(-0.028).endswith("; a first guess only, since the rest is larger (-0.0280).")
+    assert "first guess" not in said(-0.005)
+
+
+def test_the_other_columns_have_as_many_digits_as_their_errors():
+    rows = [Share(f"x{k}", 0.0011234567, 0.002, (-1, 1)) for k in range(20)]
+    last = shortened(Table(rows))[-1]
+    assert last.column == "the other 10 columns"
+    assert last.value == pytest.approx(0.0112, abs=1e-12)
 
 
 def test_parts_that_cancel_are_still_told():

@@ -62,8 +62,8 @@ ADVICE: dict[Verdict, str] = {
     "target's.",
     "no overlap": "Do not correct by weights. Restrict the target to where there are training "
     "rows (--restrict overlap, and covshift diagnose -o rows.csv lists the rows; in Python "
-    "covshift.diagnostics.measure), leave out the features that separate the samples if the "
-    "outcome does not need them, or collect labels there.",
+    "covshift.diagnostics.measure), leave out the features that separate the samples "
+    "(--drop COL) if the outcome does not need them, or collect labels there.",
 }
 
 

@@ -267,6 +267,9 @@ class Explanation(Answer):
         against = min(self.table, key=lambda row: row.value * np.sign(size))
         if against.column != TOGETHER and -against.value * np.sign(size) >= abs(size) / 2:
             why += f"; {printable(against.column)} works against it ({_signed(against, like)})"
+        rest = [row for row in self.table if row.column == TOGETHER and abs(row.value) > abs(size)]
+        if rest:  # the shares describe another change than the answer's
+            why += f"; a first guess only, since the rest is larger ({_signed(rest[0], like)})"
         return f"{start}{why}."
 
     @property
@@ -317,6 +320,9 @@ def shortened(table: Table) -> list[Share]:
         return rows + last
     more = rows[_SHOWN:]
     value, title = sum(row.value for row in more), f"the other {len(more)} columns"
+    error = max(row.standard_error for row in more)
+    if 0 < error < np.inf:  # no more digits than the columns have
+        value = round(value, 1 - int(np.floor(np.log10(error))))
     others = Share(title, value, np.nan, (np.nan, np.nan), more[0].proportion)
     return [*rows[:_SHOWN], others, *last]
 

@@ -355,9 +355,11 @@ def _is_text(column: Column) -> bool:
 def _check_declared(declared: ColumnOptions, train: Table, target: Table) -> None:
     def where(name: str, table: Table, option: str) -> None:
         if name not in table.columns:
+            several = "," in name and all(part in table.columns for part in name.split(","))
+            hint = f" Repeat {option} for each column." if several else meant(name, table.names)
             raise InputError(
                 f"{table.title} has no column {name!r}, which {option} names."
-                f"{meant(name, table.names)} Its columns are: {named(table.names)}."
+                f"{hint} Its columns are: {named(table.names)}."
             )
 
     def options(*roles: str) -> list[tuple[str, str | None]]:
