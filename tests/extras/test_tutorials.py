@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 
 import pytest
-from pages import DOCS, check_page, page, run_notebook
+from pages import DOCS, check_page, check_text, page, run_notebook
 
 from .conftest import require
 
@@ -39,6 +39,17 @@ def test_the_prices_of_other_houses_lie_in_their_intervals():
 
 def test_the_corrected_line_is_better_for_all_countries():
     check_page("correct_tutorial.md", atol=3, rtol=0.05)
+
+
+def test_the_page_of_data_sets_prints_what_it_says():
+    text = page("datasets.md").split("## Real, in files")[0]
+    check_text("datasets.md", text, atol=0.5, rtol=0.02)
+
+
+def test_the_data_sets_in_files_are_those_of_the_page(data_home):
+    if not (data_home / "published" / "apipop.csv").exists():
+        pytest.skip("COVSHIFT_DATA has no published samples")
+    check_text("datasets.md", page("datasets.md").split("## Real, in files")[1], atol=0, rtol=1e-6)
 
 
 @pytest.mark.parametrize(
