@@ -14,9 +14,10 @@ import covshift
 PACKAGE = Path(covshift.__file__).parent
 ROOT = Path(__file__).parents[2]
 NAMES = ["index", "start", "tutorial", "estimate", "evaluate", "predict", "correct", "when_not"]
-NAMES += ["why", "datasets", "professions", "assistants", "glossary", "margins", "diagnosis", "weights"]
+NAMES += ["why", "professions", "assistants", "glossary", "margins", "diagnosis", "weights"]
 NAMES += ["weights_in_survey_software", "pipelines", "files", "validation", "scaling", "extending"]
 NAMES += ["other_learners", "theory", "tables", "explain", "plan", "errors", "coming_from"]
+NAMES += ["datasets", "comparing_with_r"]
 NAMES += ["estimate_tutorial", "evaluate_tutorial", "predict_tutorial", "correct_tutorial"]
 PAGES = ("README.md", *(f"docs/{name}.md" for name in NAMES))
 UNITS = (
