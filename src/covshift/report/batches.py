@@ -27,7 +27,7 @@ from .render import render
 from .sections import answer_of, data_of, evaluation_of
 from .shift import shift_facts, shift_numbers, with_printable_names
 
-_LINES = 400  # columns of all sections together, roughly
+_LINES = 240  # columns of all sections together, roughly
 _DRAWN = 25  # targets up to which every section has a picture
 _DRAWN_WELL = 6  # up to which it has three
 _SECTIONS = 40
