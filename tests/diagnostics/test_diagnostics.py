@@ -16,7 +16,7 @@ import covshift
 from conftest import SAMPLES
 from covshift import diagnose
 from covshift.datasets import make_sigmoid_shift, make_survey
-from covshift.diagnostics import standardized_mean_differences
+from covshift.diagnostics import coverage, standardized_mean_differences
 from covshift.diagnostics.classifier import two_sample_auc, weighted_auc
 from covshift.diagnostics.coverage import (
     expected_outside,
@@ -175,6 +175,26 @@ def test_a_tenth_of_the_target_out_of_reach_is_counted():
     assert outside_of_neighborhood(X, T, share) == pytest.approx(0.01, abs=0.01)
     T[:100] += 30
     assert outside_of_neighborhood(X, T, share) == pytest.approx(0.11, abs=0.01)
+
+
+@pytest.mark.parametrize("kind", ["continuous", "levels", "near copies", "far row"])
+def test_nearest_rows_of_many_columns_are_those_of_the_distances_one_by_one(kind, monkeypatch):
+    rng = np.random.default_rng(0)
+    X, T = rng.normal(size=(60, 70)), rng.normal(size=(50, 70))
+    if kind == "levels":
+        X, T = X.round(), T.round()
+    if kind == "near copies":
+        T[:20] = X[:20] + 1e-9
+        X[20:40] = X[:20]
+    if kind == "far row":
+        X[0] = 1e9
+    found = []
+    for wide in (60, 1000):
+        monkeypatch.setattr(coverage, "_WIDE", wide)
+        nearby = coverage.Nearby.of(X, T, np.full(50, 1 / 50))
+        apart = coverage._to_neighbor(nearby.units(T), nearby.X, 5)
+        found.append([nearby.reach, *apart, *nearby.farthest_column(T)])
+    assert found[0] == found[1]
 
 
 def test_expected_share_beyond_the_range_is_what_samples_show():

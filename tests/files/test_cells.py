@@ -135,6 +135,7 @@ def test_a_boolean_becomes_one_feature(tmp_path):
     lines = [f"{k % 7}.5,{'yes' if k % 3 else 'no'}" for k in range(30)]
     path = str(write(tmp_path / "t.csv", "x,smoker\n" + "\n".join(lines) + "\n"))
     samples = read_samples(path, path, ColumnOptions())
+    assert all(part.values.base is None for part in samples.columns.values())  # no table is held
     assert samples.names == ["x", "smoker"]
     assert samples.X[:3, 1].tolist() == [0, 1, 1]
 

@@ -31,6 +31,7 @@ OUTSIDE = 0.1  # share of the target without training rows nearby from which the
 _ROUNDS = 5  # setting one part aside can show another
 _NAMED = 5  # parts that a sentence names
 _CELLS = 5_000_000_000  # products of the search for neighbours, at most
+_WIDE = 60  # columns from which a product of matrices is faster than distances one by one
 _FEWEST, _MOST = 500, 4_000  # training rows that it takes
 
 
@@ -330,7 +331,7 @@ class Nearby:
         found = np.empty(len(T), dtype=np.intp)
         for block in blocks(len(T), len(self.X)):
             rows = self.units(T[block])
-            nearest = self.X[np.argmin(cdist(rows, self.X), axis=1)]
+            nearest = self.X[np.argmin(_to_nearest(rows, self.X, 1), axis=1)]
             found[block] = np.argmax(np.abs(rows - nearest), axis=1)
         return found
 
@@ -338,5 +339,27 @@ class Nearby:
 def _to_neighbor(rows: Real, X: Real, k: int) -> Real:
     found = np.empty(len(rows))
     for block in blocks(len(rows), len(X)):
-        found[block] = np.partition(cdist(rows[block], X), k - 1, axis=1)[:, k - 1]
+        found[block] = np.partition(_to_nearest(rows[block], X, k), k - 1, axis=1)[:, k - 1]
     return found
+
+
+def _to_nearest(rows: Real, X: Real, k: int) -> Real:
+    """Distances of each row to the rows of X: exact for its k nearest, infinite for the farther.
+
+    In many columns a product of matrices finds the candidates: those that are among the k nearest
+    up to its rounding, which is at most about (n + 2) eps (|x| + |z|)^2.
+    """
+    n = X.shape[1]
+    if n < _WIDE:
+        return np.asarray(cdist(rows, X))
+    squares, own = np.einsum("ij,ij->i", X, X), np.einsum("ij,ij->i", rows, rows)
+    D = rows @ X.T
+    D *= -2.0
+    D += squares  # the row's own square is the same for all
+    rounding = 4 * (n + 4) * np.finfo(np.float64).eps * (own + squares.max())
+    near = D <= (np.partition(D, k - 1, axis=1)[:, k - 1] + 2 * rounding)[:, None]
+    D.fill(np.inf)
+    for row, candidates, apart in zip(rows, near, D, strict=True):
+        few = np.flatnonzero(candidates)
+        apart[few] = cdist(row[None], X[few])[0]
+    return D

@@ -251,7 +251,9 @@ def read_samples(
         target_again=repeats_of(b, declared.target_frequency, "--target-"),
         target_rows=np.arange(len(b)),
         left_out={**_left_out(a, b, encoding), **doubts.left_out},
-        columns={name: replace(part, values=part.values[:0]) for name, part in a.columns.items()},
+        columns={
+            name: replace(part, values=part.values[:0].copy()) for name, part in a.columns.items()
+        },
     )
 
 
