@@ -13,7 +13,7 @@ from command import covshift, write
 
 from covshift.cli import console, options
 from covshift.cli.parser import parse
-from covshift.encoding.codes import sentinels
+from covshift.encoding.codes import row_identifier, sentinels
 from covshift.files.samples import ColumnOptions, read_samples
 
 N = 24
@@ -285,10 +285,22 @@ def test_the_first_of_two_row_numbers_is_the_id(tmp_path):
         ([-20, -9, 0, 3], []),
         ([50, 98, 99], []),
         ([20, 45, 80, 999], [999]),
+        ([1, 2, 7, 9], [7, 9]),
+        ([1, 2, 6, 12, 777], [777]),
+        ([1, 2, 3, 97], [97]),
+        ([1, 2, 3, 7], []),
     ],
 )
 def test_numbers_that_stand_for_missing_values(levels, found):
     assert sentinels(np.array(levels, dtype=float)) == found
+
+
+def test_numbers_that_chance_would_repeat_identify_rows():
+    rng = np.random.default_rng(0)
+    first, second = (rng.choice(12000, n, replace=False) + 130000.0 for n in (900, 2500))
+    assert row_identifier("SEQN", (first, second)) is not None
+    assert row_identifier("SEQN", (first, np.append(second, second[0]))) is None
+    assert row_identifier("pay", (first[:100], second[:100])) is None
 
 
 def test_a_label_that_is_misspelt_is_named_with_its_option(table):

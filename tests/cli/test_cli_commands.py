@@ -20,6 +20,7 @@ from command import covshift, rows, write
 
 from covshift import load
 from covshift.cli import console, main
+from covshift.cli.parser import parse
 from covshift.comparison import Comparison
 from covshift.data import Samples
 from covshift.exceptions import InputError
@@ -661,12 +662,19 @@ def test_no_command_at_all_is_a_question_for_help():
     assert "covshift estimate" in result.out
 
 
+@pytest.mark.parametrize("command", ["compare", "diagnose", "fit", "report", "weigh"])
+def test_the_label_may_be_called_outcome(command):
+    arguments = [command, "a.csv", "b.csv", "--outcome", "y", "-o", "c"]
+    assert parse(arguments[: 5 if command in ("compare", "diagnose") else None]).label == "y"
+
+
 @pytest.mark.parametrize(
     ("arguments", "meant"),
     [
         (["estmate", "a.csv", "b.csv"], "Did you mean estimate?"),
         (["estimate", "a.csv", "b.csv", "--outcom", "y"], "Did you mean --outcome?"),
         (["estimate", "a.csv", "b.csv", "--method", "wieghts"], "Did you mean weights?"),
+        (["estimate", "a.csv", "b.csv", "--xyzzy", "y"], "covshift COMMAND --help"),
     ],
 )
 def test_misspelt_commands_options_and_choices_are_guessed(arguments, meant):

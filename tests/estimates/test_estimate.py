@@ -519,6 +519,7 @@ def test_the_sentence_names_the_category_that_people_mean(ask):
     assert ask(answers, outcome_model=Ridge(), what="proportion").sentence.startswith(
         "Sample (yes)"
     )
+    assert "method (yes)" in str(ask(answers, outcome_model=Ridge(), what="proportion"))
     rare = np.where(Y > 3.5, "left", "right")
     assert ask(rare, outcome_model=Ridge(), what="proportion").sentence.startswith("Sample (left)")
 
