@@ -301,7 +301,7 @@ def test_the_report_shows_an_evaluation(two, evaluations):
     assert page.tags.count("script") == 2  # one of them is data
     assert "img" not in page.tags
     assert len(page.ids) == len(set(page.ids))
-    assert "Metrics with their intervals." in words  # for those who do not see the pictures
+    assert "AUC with intervals." in words  # for those who do not see the pictures
     assert "expected in every batch of the target." in words
     labels = evaluations.table.where(method="labels")
     assert labels
@@ -355,7 +355,7 @@ def test_without_overlap_there_is_no_number_for_the_model(one):
     words = " ".join(Page(text).words)
     start = words.index("There is no number for the model")
     assert start < words.index("The training rows do not cover the target.")
-    assert "Metrics with their intervals." not in words
+    assert "with intervals." not in words
     assert numbers_of(text)["evaluations"] == {"refused": str(refused.value)}
 
 
