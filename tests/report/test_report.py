@@ -443,7 +443,7 @@ def test_weights_are_named_in_words(samples):
     X, T = (part[:, :2] for part in samples[:2])
     page = said(report.build(diagnose(X, T, methods=["entropy"])))
     shown = page[: page.index("Reproducibility")]
-    assert "Corrected with weights by an exponential tilt" in shown
+    assert "Corrected with weights under which the distribution function of every column" in shown
     assert "weights by entropy balancing" in shown
     for entry in weighters():
         assert entry.path.rpartition(":")[2] not in shown
