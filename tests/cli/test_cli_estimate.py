@@ -229,6 +229,8 @@ def test_the_column_of_the_outcome_may_hold_them(files, labelled):
         (["--target-outcome", "sen"], "Did you mean 'seen'"),
         (["--target-probability", "chance"], "name them with --target-outcome"),
         (["--target-outcome", "seen", "--target-outcome", "town"], "one for each"),
+        (["--drop", "age,town"], "Repeat --drop for each column"),
+        (["--drop", "age,twon"], "Its columns are"),
     ],
 )
 def test_outcomes_of_target_rows_that_cannot_be(files, labelled, options, said):
