@@ -76,7 +76,7 @@ def test_given_weights_make_the_corrected_numbers():
     assert f"{after.sample:.1%} {after.gap:+.3f}" in text
     assert "Corrected with the given weights." in text
     known = words(report.build(diagnose(FRAME, MARGINS)))
-    assert "corrected: with EntropyBalancing." in known
+    assert "corrected: with weights by entropy balancing." in known
 
 
 @pytest.mark.thorough

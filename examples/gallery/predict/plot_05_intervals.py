@@ -43,7 +43,7 @@ for ax, (name, options) in zip(axes, asked.items(), strict=True):
     answer = model.fit(X, y, X_target=T).predict_interval(T, coverage=0.9)
     ends = answer.prediction, answer.lower, answer.upper
     inside = answer.covers(y_target)
-    ax.set_title(f"{name}: {inside.mean():.0%} inside", fontsize=9)
+    ax.set_title(name, fontsize=9)
     IntervalsDisplay(*ends, x=T[:, 0], y=y_target, coverage=0.9, most=80).plot(ax)
     ax.label_outer()
     print(f"{name}: {inside.mean():.1%} inside, {inside[large].mean():.1%} of the large ones")

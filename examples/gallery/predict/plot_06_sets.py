@@ -53,9 +53,9 @@ for ax, (name, answer) in zip(axes, sets.items(), strict=True):
             text = f"{label}: {some.mean():.0%}"
             ax.plot(*T[some].T, marker, color=colour, markersize=4, alpha=0.7, label=text)
     inside = answer.covers(y_target).mean()
-    ax.set(title=f"{name}: {inside:.0%} contain the right kind, 90% asked for", xlabel=columns[0])
+    ax.set(title=f"{name}: {inside:.0%} contain the right kind\n90% asked for", xlabel=columns[0])
     ax.title.set_fontsize(10)
-    ax.legend(frameon=False, fontsize=9, loc="upper right")
+    ax.legend(framealpha=0.9, edgecolor="none", fontsize=9, loc="upper right")
 axes[0].set_ylabel(columns[1])
 
 # %%
