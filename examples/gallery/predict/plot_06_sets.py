@@ -55,7 +55,7 @@ for ax, (name, answer) in zip(axes, sets.items(), strict=True):
     inside = answer.covers(y_target).mean()
     ax.set(title=f"{name}: {inside:.0%} contain the right kind\n90% asked for", xlabel=columns[0])
     ax.title.set_fontsize(10)
-    ax.legend(framealpha=0.9, edgecolor="none", fontsize=9, loc="upper right")
+    ax.legend(frameon=False, fontsize=9, loc="lower right")
 axes[0].set_ylabel(columns[1])
 
 # %%
