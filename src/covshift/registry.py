@@ -127,7 +127,7 @@ class LearnerEntry(Entry):
     regressor: str
     classifier_options: Mapping[str, Any] = field(default_factory=dict)
     regressor_options: Mapping[str, Any] = field(default_factory=dict)
-    default: str | None  # the method of ``covshift fit`` by default; None: its choice
+    default: str | None  # the method of ``covshift fit``; None: held-out rows choose it
     max_rows: int = 2_000  # of either sample that a comparison uses by default
     compares: frozenset[str] | None = None  # corrections that a comparison tries; None: all
     tuned: str | None = None  # parameter that "cv" chooses once, on all rows, in a comparison
@@ -441,7 +441,7 @@ register(
         classifier="sklearn.linear_model:LogisticRegression",
         regressor="sklearn.linear_model:Ridge",
         classifier_options={"max_iter": 2000},
-        default="cdf",
+        default=None,
     )
 )
 register(
@@ -452,7 +452,7 @@ register(
         can=_words("sample weights, model files"),
         classifier="covshift.boosting:BoostedTreesClassifier",
         regressor="covshift.boosting:BoostedTreesRegressor",
-        default="cdf",
+        default=None,
     )
 )
 _LARGE_STEPS = {"n_estimators": 30, "learning_rate": 0.3}  # a comparison fits ninety models

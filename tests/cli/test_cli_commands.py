@@ -270,6 +270,32 @@ def test_fit_can_take_what_compare_recommends(files):
     assert json.loads(result.out)["method"] == chosen["recommended"]
 
 
+@pytest.mark.parametrize("target", ["target.csv", "margins.json"])
+@pytest.mark.parametrize(
+    ("curve", "n", "chosen", "why"),
+    [
+        (lambda x: np.exp(3 * x), 300, "cdf", "Use cdf (linear)"),
+        (lambda x: 2 * x, 300, "none", "Keep the unweighted model (linear)"),
+        (lambda x: 2 * x, 8, "none", "8 rows are too few"),
+    ],
+)
+def test_a_learner_is_weighted_where_held_out_rows_gain(tmp_path, target, curve, n, chosen, why):
+    rng = np.random.default_rng(4)
+    x, t = rng.normal(0, 0.5, n), rng.normal(0.8, 0.2, 200)
+    y = curve(x) + 0.3 * rng.normal(size=n)
+    table = [[str(a), str(b)] for a, b in zip(x, y, strict=True)]
+    train = write(tmp_path / "train.csv", [["x", "y"], *table])
+    rows_file = write(tmp_path / "target.csv", [["x"], *([str(value)] for value in t)])
+    covshift("margins", rows_file, "-o", tmp_path / "margins.json")
+    given = train, tmp_path / target, "--label", "y", "--task", "regression", "--learner", "linear"
+    found = covshift("fit", *given, "-o", tmp_path / "m.covshift")
+    assert found.code == 0, found.err
+    assert f"(method: {chosen})" in found.out
+    assert f"\nWhy:    {why}" in found.out
+    assert "covshift compare tries more corrections" in found.err
+    assert load(tmp_path / "m.covshift").about["correction_reason"] in found.out
+
+
 @pytest.mark.thorough
 @pytest.mark.part(20)
 @pytest.mark.parametrize("target", ["target.csv", "margins.json"])

@@ -128,7 +128,7 @@ def table(*gains):
 @pytest.mark.parametrize(
     ("gains", "chosen", "words"),
     [
-        ([(-0.1, 0.01)], "none", "no method has a lower"),
+        ([(-0.1, 0.01)], "none", "m0 has no lower"),
         ([(0.02, 0.03)], "none", "by 0.0200 (0.7 s.e.), short of the 1.7 needed."),
         ([(0.02, 0.03), (0.05, 0.01)], "m1", "Use m1"),
         (

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ..comparison.target import MarginRows
     from ..files.samples import TwoFiles
 
+LEAST_ROWS = 10  # of which a comparison holds out some
 _COMPARISON = """
 --loss squared_error|zero_one|log_loss  loss to compare (default: squared_error; for classes, of
   their probabilities)
@@ -74,9 +75,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 def comparison_of(
-    samples: TwoFiles, args: argparse.Namespace, margins: MarginRows | None = None
+    samples: TwoFiles,
+    args: argparse.Namespace,
+    margins: MarginRows | None = None,
+    *,
+    methods: list[str] | None = None,
 ) -> Comparison:
-    """Compare all methods on two samples; with ``margins`` these are the target."""
+    """Compare all methods, or these, on two samples; with ``margins`` these are the target."""
     from ..comparison import compare
     from ..exceptions import InputError
 
@@ -85,7 +90,7 @@ def comparison_of(
     labels = samples.labels
     if labels is None:
         raise InputError("A comparison needs the outcome: name its column with --label.")
-    if len(samples.X) < 10:
+    if len(samples.X) < LEAST_ROWS:
         raise InputError(
             f"{args.train} has {len(samples.X)} rows. A comparison holds out some of them "
             "and needs at least ten."
@@ -93,6 +98,7 @@ def comparison_of(
     given: dict[str, Any] = {
         "learner": args.learner,
         "task": labels.task,
+        "methods": methods,
         "loss": args.loss,
         "sample_weight": samples.weight,
         "max_rows": args.max_rows,

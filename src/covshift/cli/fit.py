@@ -43,8 +43,11 @@ def add(commands: Any) -> None:
         return ", ".join(entry.name for entry in entries)
 
     saved = [entry for entry in learners() if FILES in entry.can]
-    own = "a choice by held-out rows"
-    defaults = ", ".join(f"{entry.default or own} for {entry.name}" for entry in saved)
+    own = [entry.name for entry in saved if entry.default is None]
+    defaults = "; ".join(
+        [f"{entry.default} for {entry.name}" for entry in saved if entry.default is not None]
+        + [f"for {', '.join(own)} a choice by held-out rows"]
+    )
     table = _OPTIONS % (names(weighters()), names(corrections()), AUTO, defaults)
     options.add_options(parser, table, calibrate={"type": _share}, unit={"default": ""})
     compare.add_comparison(parser)
@@ -87,15 +90,11 @@ def run(args: argparse.Namespace) -> int:
         trains, calibrates = parts
         held, samples = samples.take(calibrates), samples.take(trains)
         margins = None if margins is None else margins.take(trains)
-    method: str | None
-    if args.method == AUTO:
-        found = compare.comparison_of(samples, args, None if margins is None else margins.read())
-        console.note(found.recommendation)
-        method = found.recommended
-    else:
-        method = args.method or learner.default
+    method, reason = args.method or learner.default, ""
+    if method == AUTO or (method is None and "V" not in learner.can):
+        method, reason = _compared(samples, args, margins)
     console.step("fitting the model")
-    model = fit_model(samples, args, method, verdict, margins, held)
+    model = fit_model(samples, args, method, verdict, margins, held, reason)
     save(model, args.output)
     verdict = model.about["verdict"]
     facts = facts_of(model)
@@ -104,9 +103,32 @@ def run(args: argparse.Namespace) -> int:
     else:
         console.emit(_summary(facts, args.output, summary(model.estimator)), None)
     if args.method is None:
-        what = "tries more corrections" if method is None else "shows whether this correction helps"
-        console.note(f"covshift compare {what}; --method auto uses what it recommends.")
+        more = "tries more corrections" if learner.default is None else "shows whether this helps"
+        console.note(f"covshift compare {more}; --method auto uses what it recommends.")
     return options.exit_code(verdict, args)
+
+
+def _compared(
+    samples: TwoFiles, args: argparse.Namespace, margins: MarginSamples | None
+) -> tuple[str, str]:
+    """Return the method that held-out rows recommend, and why.
+
+    Without --method the one alternative is the weights that a comparison judges by: a learner
+    seldom gains from any, and a dozen would take a dozen times as long.
+    """
+    from ..comparison.target import default_judge
+
+    if args.method is None and len(samples.X) < compare.LEAST_ROWS:
+        return NONE, f"{len(samples.X)} rows are too few to see whether a correction helps."
+    only = None
+    if args.method is None:
+        only = [default_judge(None if margins is None else margins.margins)]
+    known = None if margins is None else margins.read()
+    found = compare.comparison_of(samples, args, known, methods=only)
+    if args.method is None:
+        return found.recommended, found.recommendation
+    console.note(found.recommendation)
+    return found.recommended, ""  # a reason in the model file says that no method was named
 
 
 def _verdict(found: Any) -> str:
@@ -132,10 +154,12 @@ def fit_model(
     verdict: str,
     margins: MarginSamples | None = None,
     held: TwoFiles | None = None,
+    reason: str = "",
 ) -> Model:
     """Fit a method on the samples, standardised by the training rows.
 
-    Without a method the learner chooses, and the model has the name and the reason of its choice.
+    Without a method the learner chooses, and the model has the name and the ``reason`` of its
+    choice.
     With ``margins`` these are the target, and the target rows of the samples are not looked at.
     Rows that were ``held`` out calibrate the model.
     """
@@ -187,10 +211,8 @@ def fit_model(
             target_weight=samples.target_weight if margins is None else None,
             random_state=args.seed,
         )
-        chosen = {}
         if method is None:
-            method = estimator.selection_report_["chosen"]
-            chosen = {"correction_reason": estimator.correction_reason_}
+            method, reason = estimator.selection_report_["chosen"], estimator.correction_reason_
         if held is not None:
             rows = scaled(scaler, held.X)
             estimator = calibrated(estimator, X, rows, samples, held, target, args)
@@ -204,7 +226,7 @@ def fit_model(
         "id": samples.id_name,
         "seed": args.seed,
         "verdict": verdict,
-        **chosen,
+        **({"correction_reason": reason} if reason else {}),
     }
     if labels.task == "regression":
         about["positive"] = bool((labels.y.astype(float) > 0).all())

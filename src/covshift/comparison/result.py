@@ -321,7 +321,8 @@ def recommendation(comparison: Comparison) -> str:
         return _use(min(clear, key=_risk_words), comparison)
     best = min(able, key=_risk_words)
     if best["gain"] <= 0:
-        reason = "no method has a lower estimated target risk"
+        which = "no method has a" if len(able) > 1 else f"{best['method']} has no"
+        reason = f"{which} lower estimated target risk"
     elif best["gain"] < _LEVEL * best["gain_standard_error"]:
         reason = f"no method improves on it; {best['method']}, the best, is about as good"
     else:
