@@ -11,6 +11,7 @@ import pytest
 from covshift import Margins, estimate
 from covshift.exceptions import InputError, InputTypeError
 from covshift.margins.cells import Brackets, Categories, Margin, Moments
+from covshift.margins.files import is_margins_file
 from covshift.margins.rows import roundest
 from covshift.weights import EntropyBalancing
 
@@ -91,6 +92,23 @@ def test_percentages_are_recognised_by_their_sum():
     np.testing.assert_allclose(Margins({"sex": {"f": 52, "m": 48}}).single["sex"].share, plain)
 
 
+@pytest.mark.parametrize("header", ["count", "share"])
+def test_counts_are_divided_by_their_total_and_noted(header, tmp_path):
+    shares = Margins({"sex": SEX, ("sex", "age"): CELLS})
+    tables = {key: 250_000 * share for key, share in CELLS.items()}
+    found = Margins({"sex": {"f": 5200, "m": 4800}, ("sex", "age"): tables})
+    np.testing.assert_allclose(found.single["sex"].share, shares.single["sex"].share)
+    np.testing.assert_allclose(found.tables[0].share, shares.tables[0].share)
+    assert [note.text for note in found.notes] == [
+        "The counts of 'sex' were divided by their total of 10000.",
+        "The counts of the table sex x age were divided by their total of 250000.",
+    ]
+    path = tmp_path / "m.csv"
+    path.write_text(f"column,category,{header}\nsex,f,5200\nsex,m,4800\n")
+    assert is_margins_file(path)
+    assert Margins.from_csv(path) == Margins({"sex": SEX})
+
+
 def test_rounded_shares_are_scaled_and_noted():
     found = Margins({"region": {"n": 33.3, "s": 33.3, "e": 33.3}})
     assert found.single["region"].share.sum() == pytest.approx(1, abs=1e-15)
@@ -142,7 +160,8 @@ def test_a_selection_keeps_the_tables_of_its_columns():
         ({}, "dictionary from columns"),
         ({"age": 0.5}, "margin of 'age' is 0.5"),
         ({"age": {(18, 30): 0.2, (30, 65): 0.55}}, r"shares of 'age' add up to 0.75"),
-        ({"sex": {"f": 120, "m": 80}}, "add up to 200.*Divide counts by their total"),
+        ({"sex": {"f": 90, "m": 60}}, "add up to 150.*Divide counts by their total"),
+        ({"sex": {"f": 520, "m": 480, "all": 1000}}, "sum of the others, 1000. Leave out"),
         ({"sex": {"f": 1.2, "m": -0.2}}, "'sex' has shares that are negative"),
         ({"sex": {"f": "half", "m": 0.5}}, "'half' where a number is expected"),
         ({"age": {(18, 35): 0.5, (30, 65): 0.5}}, "'18 to 35' and '30 to 65' overlap"),

@@ -140,7 +140,7 @@ def _shares(values: list[Any], title: str, notes: list[Note]) -> Any:
     numbers = np.array([number_of(value, title) for value in values])
     share, note = checked_shares(numbers, title)
     if note is not None:
-        notes.append(Note("rounded shares", note))
+        notes.append(note)
     return share
 
 

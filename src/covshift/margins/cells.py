@@ -10,6 +10,7 @@ import numpy as np
 
 from ..exceptions import InputError
 from ..numerics.array import Real, Whole
+from ..show.notes import Note
 
 OTHER = "(other)"
 """A category of this name takes every level that has no cell of its own."""
@@ -179,11 +180,11 @@ class CrossTable:
         return [f"{a}, {b}" for a in first for b in second]
 
 
-def checked_shares(values: Real, title: str) -> tuple[Real, str | None]:
+def checked_shares(values: Real, title: str) -> tuple[Real, Note | None]:
     """Return shares that sum to one, and a note where they had to be scaled.
 
-    Percentages are recognised by their sum. Published shares are rounded, so that a sum from 0.99
-    to 1.01 will do.
+    Percentages are recognised by their sum, and counts by a number above 100. Published shares are
+    rounded, so that a sum from 0.99 to 1.01 will do.
     """
     share = np.asarray(values, dtype=np.float64)
     if not share.size:
@@ -191,6 +192,15 @@ def checked_shares(values: Real, title: str) -> tuple[Real, str | None]:
     if not np.isfinite(share).all() or (share < 0).any():
         raise InputError(f"{title} has shares that are negative or no numbers.")
     total = float(share.sum())
+    largest = float(share.max())
+    if largest > 100 * (1 + _OFF) and np.isfinite(total):
+        if share.size > 2 and largest == total - largest:
+            raise InputError(
+                f"One of the counts of {title} is the sum of the others, {largest:.6g}. Leave out "
+                "the total; if it is none, give shares instead."
+            )
+        text = f"The counts of {title} were divided by their total of {total:.10g}."
+        return share / total, Note("counts", text)
     unit = 100.0 if abs(total - 100) <= 100 * _OFF else 1.0
     if abs(total / unit - 1) > _OFF:
         raise InputError(
@@ -201,4 +211,5 @@ def checked_shares(values: Real, title: str) -> tuple[Real, str | None]:
         return share / unit, None
     if abs(total / unit - 1) <= 1e-9:
         return share / total, None
-    return share / total, f"The shares of {title} add up to {total:.6g}; they were scaled to fit."
+    text = f"The shares of {title} add up to {total:.6g}; they were scaled to fit."
+    return share / total, Note("rounded shares", text)

@@ -30,7 +30,7 @@ def is_margins_file(path: Any) -> bool:
     except OSError:
         return False
     names = {name.strip().strip('"') for name in head.split(",")}
-    return {"column", "share"} <= names and bool(names & {"lower", "category"})
+    return "column" in names and bool(names & _NUMBER) and bool(names & {"lower", "category"})
 
 
 def read_margins(path: Any) -> Margins:
@@ -43,6 +43,7 @@ def read_margins(path: Any) -> Margins:
 
 
 _PLAIN = ["column", "lower", "upper", "category", "share"]
+_NUMBER = {"share", "count"}  # the number of a cell stands under one of these names
 _MORE = ["closed", "mean", "sd", "column2", "lower2", "upper2", "category2"]
 
 
@@ -58,11 +59,13 @@ def read_csv(path: Any) -> tuple[dict[Any, Any], frozenset[str], frozenset[str]]
         raise InputError(f"{path} is not text in UTF-8. Save it so.") from None
     lines = csv.DictReader(io.StringIO(text))
     names = [name.strip() for name in lines.fieldnames or []]
+    if "share" not in names:
+        names = ["share" if name == "count" else name for name in names]
     lines.fieldnames = names
     if not {"column", "share"} <= set(names) | ({"share"} if "mean" in names else set()):
         raise InputError(
             f"{path} has the columns {', '.join(map(repr, names))}. Margins need "
-            f"{', '.join(_PLAIN)}: one line for each cell."
+            f"{', '.join(_PLAIN)} (or count): one line for each cell."
         )
     strange = [name for name in names if name not in (*_PLAIN, *_MORE)]
     if strange:

@@ -159,10 +159,11 @@ class Margins:
         """Read a tidy file with the header column,lower,upper,category,share.
 
         One line is one cell: a bracket has ``lower`` and ``upper``, empty where open, a category
-        has ``category``. Further columns may be there: ``mean`` and ``sd`` for a line that gives
-        these instead of a share; ``column2``, ``lower2``, ``upper2``, ``category2`` for the second
-        column of a table; ``closed``, "right" where brackets hold their upper ends, "point" where
-        these are all they hold.
+        has ``category``; counts of people stand in a column ``count`` or in that of the shares.
+        Further columns may be there: ``mean`` and ``sd`` for a line that gives these instead of a
+        share; ``column2``, ``lower2``, ``upper2``, ``category2`` for the second column of a table;
+        ``closed``, "right" where brackets hold their upper ends, "point" where these are all they
+        hold.
         """
         from .files import read_csv
 
