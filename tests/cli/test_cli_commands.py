@@ -701,9 +701,13 @@ def test_the_label_may_be_called_outcome(command):
         (["estimate", "a.csv", "b.csv", "--outcom", "y"], "Did you mean --outcome?"),
         (["estimate", "a.csv", "b.csv", "--method", "wieghts"], "Did you mean weights?"),
         (["estimate", "a.csv", "b.csv", "--xyzzy", "y"], "covshift COMMAND --help"),
+        (["weigh", "a", "b", "--drop", "x", "y", "--json"], "Repeat --drop for each: --drop x --d"),
+        (["weigh", "--keep", "x", "y", "a", "b"], "Repeat --keep for each: --keep x --keep y\n"),
+        (["weigh", "a", "b", "c"], "unrecognized arguments: c\n"),
+        (["weigh", "a", "b", "--id", "x", "y"], "unrecognized arguments: y\n"),
     ],
 )
-def test_misspelt_commands_options_and_choices_are_guessed(arguments, meant):
+def test_misspelt_and_superfluous_words_are_explained(arguments, meant):
     result = covshift(*arguments)
     assert result.code == 2
     assert meant in result.err

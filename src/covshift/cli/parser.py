@@ -70,6 +70,8 @@ COMMANDS = {name: Command(about, f"covshift.cli.{name}") for name, about in _ABO
 class _Parser(argparse.ArgumentParser):
     """Guesses what a misspelt command, option or choice was meant to be."""
 
+    argv: Sequence[str] = ()  # all that was typed
+
     def error(self, message: str) -> NoReturn:
         said = re.search(r"unrecognized arguments: (--[\w-]+)|invalid choice: '([\w-]+)'", message)
         if said is not None:
@@ -83,18 +85,45 @@ class _Parser(argparse.ArgumentParser):
             message += "" if near is None else f". Did you mean {near}?"
             if said[1] and near is None:
                 message += ". The options of a command: covshift COMMAND --help"
+        elif extra := re.search(r"unrecognized arguments: (\S.*)", message):
+            message += self._repeated(extra[1].split()[0])
         super().error(message)
+
+    def _repeated(self, word: str) -> str:
+        """Say that an option takes one value at a time, where ``word`` is a further one."""
+        option = ""
+        values: list[str] = []
+        for part in self.argv:
+            if part.startswith("-"):
+                if word in values[1:]:
+                    break
+                option, values = part, []
+            else:
+                values.append(part)
+        parsers = [
+            one
+            for action in self._actions
+            if isinstance(action.choices, dict)
+            for one in action.choices.values()
+        ]
+        known = [one._option_string_actions.get(option) for one in parsers]
+        repeats = any(isinstance(action, argparse._AppendAction) for action in known)
+        if word not in values[1:] or not repeats:
+            return ""
+        return f". Repeat {option} for each: {option} {values[0]} {option} {values[1]}"
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     """Read arguments; ``run`` of what is returned is the command."""
     command = next((part for part in argv if not part.startswith("-")), None)
-    args = build_parser(command).parse_args(argv or ["--help"])
+    parser = build_parser(command)
+    parser.argv = argv
+    args = parser.parse_args(argv or ["--help"])
     args.parse = parse  # the demo gives commands as a user would
     return args
 
 
-def build_parser(command: str | None = None) -> argparse.ArgumentParser:
+def build_parser(command: str | None = None) -> _Parser:
     """Return the parser of one command; the others are there by name, without their options."""
     parser = _Parser(
         prog="covshift",
