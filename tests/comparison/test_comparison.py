@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
@@ -12,15 +13,22 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import covshift
-from covshift import Reweighted
+from covshift import Reweighted, TableEncoder
 from covshift.comparison import (
     Comparison,
     Method,
     imbalance,
     target,
 )
-from covshift.comparison.methods import check_method, fit_method, methods_for, out_of_fold
+from covshift.comparison.methods import (
+    check_method,
+    fit_method,
+    found_once,
+    methods_for,
+    out_of_fold,
+)
 from covshift.datasets import make_survey
+from covshift.encoding import encoded
 from covshift.numerics.statistics import paired_gains
 from covshift.weights import CDFWeights
 
@@ -382,3 +390,24 @@ def test_what_outcomes_are_follows_from_their_values(kind, task):
     options = {"learner": "linear", "methods": ["cdf"], "n_folds": 2}
     found, told = (covshift.compare(X, y, T, **options, **more) for more in ({}, {"task": task}))
     assert [row["risk"] for row in found.rows] == [row["risk"] for row in told.rows]
+
+
+def test_a_shared_kernel_sees_the_same_columns_in_every_fold():
+    """A level of one row is constant without it: all methods failed, and columns were mixed up."""
+    rng = np.random.default_rng(1)
+    town = np.array([*"abcd" * 20, "rare"])
+    X = pd.DataFrame({"age": rng.normal(size=81), "town": town})
+    T = pd.DataFrame({"age": rng.normal(0.3, 1, size=60), "town": town[:60]})
+    y = X.age + (town == "b") + 0.3 * rng.normal(size=81)
+    found = covshift.compare(X, y, T, task="regression", methods=["cdf"])
+    assert all(np.isfinite(row["risk"]) for row in found.rows), found
+    frame = TableEncoder.learn(X, T)
+    Z, part = frame.encode(X, "X"), np.flatnonzero(town != "rare")
+    Z = encoded(StandardScaler().fit_transform(Z), frame.groups)
+    rows = [Z, np.asarray(y), frame.encode(T, "X_target")]
+    whole = fit_method("vsvm", "none", "regression", *rows)
+    options = found_once("vsvm", "none", whole)
+    for kept in (part, part[1::2], part[::3]):
+        some = Z[kept], rows[1][kept], rows[2]
+        model = fit_method("vsvm", "none", "regression", *some, options=options)
+        np.testing.assert_array_equal(model._columns, whole._columns)

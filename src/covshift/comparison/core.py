@@ -23,7 +23,6 @@ from ..data.validation import Target, checked, is_margins, unwrap_target
 from ..encoding import encoded as grouped
 from ..exceptions import InputError, MarginsWarning
 from ..numerics.array import Real, Rows, is_array, to_numpy
-from ..numerics.coordinates import OnCoordinates, Unchanged
 from ..numerics.hashing import Keys, row_hash
 from ..numerics.parallel import one_thread
 from ..numerics.progress import Progress
@@ -36,6 +35,7 @@ from .methods import (
     Classified,
     Method,
     Reliability,
+    SharedKernel,
     check_method,
     fit_method,
     fit_weights,
@@ -560,7 +560,9 @@ class _Trial:
             self.shared[entry.name] = found_once(self.learner, method.name, whole)
             found = self.shared[entry.name][entry.shared]
             if entry.shared == "kernel":
-                scored = None if self.scored is None else np.asarray(self.scored[0])
+                scored = None
+                if self.scored is not None:
+                    scored = np.asarray(self.scored[0])[:, whole._columns]
                 found = Remembered.of(found, whole._f.Z, scored)
             options[entry.shared] = found
         tuned = {} if entry.tuned is None else {entry.tuned: getattr(whole, f"{entry.tuned}_")}
@@ -661,7 +663,7 @@ def _short(message: object) -> str:
 _MOST_ROWS = 3_000  # of which all pairs are kept: 72 MB
 
 
-class Remembered(OnCoordinates):
+class Remembered(SharedKernel):
     """K(x, z), looked up where z is among the rows it was made with, and x as well or to be scored.
 
     A comparison fits a dozen methods on parts of the same rows, and scores all of them on the same
@@ -672,14 +674,14 @@ class Remembered(OnCoordinates):
     _tables: tuple[tuple[Keys, Real], ...]  # sorted keys and the values (keys, those of the first)
 
     @classmethod
-    def of(cls, kernel: Any, X: Real, scored: Real | None = None) -> Any:
+    def of(cls, kernel: Any, X: Real, scored: Real | None = None) -> Any:  # type: ignore[override]
         """Remember the values of a kernel between the rows X (N, n), and with rows to be scored.
 
         O(N^2) memory, and O(N M) for M rows to be scored, unless there are very many of either.
         """
         if len(X) > _MOST_ROWS:
             return kernel
-        found = cls(getattr(kernel, "kernel", kernel), getattr(kernel, "coordinates", Unchanged()))
+        found = super().of(kernel, getattr(kernel, "columns", None))
         keys, rows = _distinct(X)
         tables = [(keys, kernel(rows, rows))]
         if scored is not None and len(scored) <= _MOST_ROWS:

@@ -21,7 +21,8 @@ from ..encoding import groups_of
 from ..encoding.feature import with_groups
 from ..exceptions import InputError
 from ..margins.reading import table_parts
-from ..numerics.array import Real
+from ..numerics.array import Real, Rows
+from ..numerics.coordinates import OnCoordinates, Unchanged
 from ..numerics.quiet import alone
 from ..plot.curves import calibration_curve
 from ..registry import (
@@ -253,10 +254,30 @@ def fit_method(
         return model.fit(X, y) if total is None else model.fit(X, y, sample_weight=total)
 
 
+class SharedKernel(OnCoordinates):
+    """A kernel found on all rows, for parts of them.
+
+    It speaks of the columns that vary in all rows, in the order of that fit; in a part further ones
+    may be constant, and those of one feature in another order.
+    """
+
+    columns: Rows | None  # of the rows as they are given
+
+    @classmethod
+    def of(cls, kernel: Any, columns: Rows | None) -> Any:
+        """Say of which columns a kernel speaks."""
+        coordinates = getattr(kernel, "coordinates", Unchanged())
+        found = cls(getattr(kernel, "kernel", kernel), coordinates)
+        object.__setattr__(found, "columns", columns)  # it is frozen
+        return found
+
+
 def found_once(learner: str, method: str, model: Any) -> dict[str, Any]:
     """Return what a fitted model shares with those of the folds: the kernel, where it has one."""
     shared = resolve(learner, method)[0].shared
-    return {} if shared is None else {shared: getattr(model, f"{shared}_")}
+    if shared is None:
+        return {}
+    return {shared: SharedKernel.of(getattr(model, f"{shared}_"), model._columns)}
 
 
 def out_of_fold(

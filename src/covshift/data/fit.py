@@ -131,8 +131,9 @@ class FitProblem:
         N, size = self.weights.size, self.target.size
         frame = getattr(estimator, "_frame", None)
         names = getattr(estimator, "feature_names_in_", None) if frame is None else frame.columns
-        names = None if names is None else [str(names[k]) for k in self.columns]
-        parts = parts_apart(self.X, self.T, self.share, size, N)
+        names = None if names is None else [str(name) for name in names]
+        found = parts_apart(self.X, self.T, self.share, size, N)
+        parts = [replace(part, column=int(self.columns[part.column])) for part in found]
         warn_of_apart(parts, type(estimator).__name__, names, stacklevel=stacklevel + 1)
 
     def coverage(self, correction: Any, *, stacklevel: int) -> float:
@@ -190,13 +191,15 @@ def check_problem(
     kernel_given: bool = False,
     streamed: bool = False,
     frame: TableEncoder | None = None,
+    columns: Rows | None = None,
 ) -> FitProblem:
     """Check the samples, leave out rows of weight zero and columns that never vary.
 
     A column that is constant over training and target rows carries no information; rows of weight
     zero are not there. With a precomputed kernel X holds kernel values, and every column stays; so
     it does where only a block of the rows is known. ``frame`` is what made the columns of X: it
-    knows their names and which of them are one feature.
+    knows their names and which of them are one feature. ``columns`` are those that were kept of
+    more rows, in their order: they are kept here too.
     """
     names = validation.column_names(X) if frame is None else list(frame.columns)
     groups = groups_of(X) if frame is None else frame.groups
@@ -209,13 +212,15 @@ def check_problem(
                 "kernel='precomputed' has no columns in common with the margins. Make V "
                 "first: correction=Precomputed(v_matrix(X, margins)), without X_target."
             )
-        found = _check_at_cuts(X, Y, X_target, given, frame, names)
-        return _of_features(found, groups)
+        found = _check_at_cuts(X, Y, X_target, given, frame, names, columns)
+        return _of_features(found, groups, ordered=columns is None)
     given = given.for_target(X_target)
     X, T = validation.check_host_samples(X, X_target)
     weights, target = given.of_rows(len(X)), given.of_target(len(T))
     every = kernel_given or streamed
-    columns = np.arange(X.shape[1]) if every else _varying_columns(X, T, names)
+    ordered = columns is None and not streamed
+    if columns is None:
+        columns = np.arange(X.shape[1]) if every else _varying_columns(X, T, names)
     rows = np.flatnonzero(weights.kept)
     weights = weights.take(rows)
     if kernel_given:
@@ -224,7 +229,7 @@ def check_problem(
     else:
         X, T = X[np.ix_(rows, columns)], T[:, columns]
     found = FitProblem(X, Y[rows], weights.w, T, target.share, columns, weights, target)
-    return found if kernel_given else _of_features(found, groups, ordered=not streamed)
+    return found if kernel_given else _of_features(found, groups, ordered=ordered)
 
 
 def _check_at_cuts(
@@ -234,11 +239,12 @@ def _check_at_cuts(
     given: GivenWeights,
     frame: TableEncoder | None,
     names: list[str] | None,
+    columns: Rows | None,
 ) -> FitProblem:
     X = to_numpy(validation.check_points(X, "X")).astype(np.float64)
     weights = given.of_rows(len(X))
     T, share = value_rows(cuts.margins, cuts.X, X, weights.w, frame)
-    columns = _varying_columns(X, T, names)
+    columns = _varying_columns(X, T, names) if columns is None else columns
     rows = np.flatnonzero(weights.kept)
     weights = weights.take(rows)
     X, T = X[np.ix_(rows, columns)], T[:, columns]

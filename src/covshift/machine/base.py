@@ -122,7 +122,10 @@ class KernelMachine(LandmarksFit):
         if self._runs_on_device(X) and not isinstance(X_target, AtCuts):
             return self._fit_on_device(X, Y, X_target, weights)
         given = self._kernel.name == "precomputed"
-        problem = check_problem(X, Y, X_target, weights, kernel_given=given, frame=self._frame)
+        columns = getattr(self._kernel.name, "columns", None)  # of a kernel found on more rows
+        problem = check_problem(
+            X, Y, X_target, weights, kernel_given=given, frame=self._frame, columns=columns
+        )
         self._columns = problem.columns
         self._stream = None
         kernels = [None] if given else self._choose_kernels(problem)
