@@ -87,6 +87,62 @@ def test_estimate(files, by):
     assert (by is None) == (len(ours) == 1)
 
 
+def some_unlabelled() -> tuple[pd.DataFrame, pd.DataFrame]:
+    """A survey whose rows without outcome differ from the others in every column."""
+    rng = np.random.default_rng(3)
+    survey, target = (
+        frame[["age", "region"]].assign(
+            income=np.where(rng.uniform(size=size) < 0.1, np.nan, rng.normal(3, 1, size).round(2)),
+            smokes=rng.choice(["yes", "no", None], size, p=[0.3, 0.6, 0.1]),
+            asked=rng.normal(size=size).round(2),
+            fixed=1.5,
+        )
+        for frame, size in ((SURVEY, N), (TARGET, M))
+    )
+    lost = rng.uniform(size=N) < 0.2
+    survey["y"] = (1 + 0.05 * survey["age"] + rng.normal(size=N)).round(2).where(~lost)
+    survey["way"] = rng.choice(["web", "phone"], N)
+    survey.loc[~lost, "asked"] = np.nan
+    survey.loc[lost, ["region", "fixed"]] = "abroad", 2.5
+    survey.loc[lost & (rng.uniform(size=N) < 0.6), "income"] = np.nan
+    return survey, target
+
+
+def test_rows_without_outcome_count_for_nothing_in_any_answer(tmp_path):
+    """As if they were removed by hand: from the command line, in Python and in the report."""
+    survey, target = some_unlabelled()
+    labelled = survey.dropna(subset="y").drop(columns=["way", "asked"])
+    all_rows, without, population = (str(tmp_path / f"{name}.csv") for name in "abt")
+    for path, frame in ((all_rows, survey), (without, labelled), (population, target)):
+        frame.to_csv(path, index=False)
+    report = ["report", all_rows, population, "--label", "y", "-o", tmp_path / "report.html"]
+    found = estimate(survey, "y", target)
+    answers = {
+        "estimate": answer("estimate", all_rows, population, "--outcome", "y"),
+        "estimate, removed": answer("estimate", without, population, "--outcome", "y"),
+        "report": answer(*report, "--learner", "linear", "--max-rows", "40")["estimate"],
+        "Python": found.to_dict(),
+    }
+    numbers = {name: [row["table"][0]["value"], *row["table"][0]["interval"]]
+               for name, row in answers.items()}  # fmt: skip
+    assert len(set(map(str, numbers.values()))) == 1, numbers
+    assert len({row["sentence"] for row in answers.values()}) == 1
+    explained = answer("explain", all_rows, population, "--outcome", "y")
+    assert explained["sentence"] == found.explain().sentence
+
+
+def test_rows_without_outcome_count_for_nothing_in_an_evaluation():
+    survey, target = (
+        frame.assign(guess=(2 + 0.05 * frame["age"]).round(2)) for frame in some_unlabelled()
+    )
+    given = {"metrics": "rmse", "outcome_model": Ridge()}
+    rows = [
+        evaluate("guess", part, "y", target, **given).headline
+        for part in (survey, survey.dropna(subset="y"))
+    ]
+    assert rows[0] == rows[1]
+
+
 QUICK = {"outcome_model": Ridge(), "weighter": "entropy"}  # a ridge feels a feature twice
 
 

@@ -79,6 +79,27 @@ def check_outcomes(
     return found
 
 
+def with_outcome(y: Any) -> Flags | None:
+    """Return which rows have an outcome, of several any (N,); None where all have, or y is odd."""
+    names = column_names(y)
+    if y is None or issparse(y) or len(set(names or ())) < len(names or ()):
+        return None
+    try:
+        columns = [y] if names is None else [column_of(y, name) for name in names]
+        parts = [part for y in columns for part in _columns(y, "y", True)]
+    except InputError:  # which the check of outcomes refuses
+        return None
+    if not parts or len({len(part) for part in parts}) > 1:
+        return None
+    present = np.zeros(len(parts[0]), dtype=bool)
+    for part in parts:
+        if isinstance(part, np.ndarray):
+            present |= ~np.isnan(part)
+        else:
+            present |= np.array([not is_gap(cell) for cell in part], dtype=bool)
+    return None if present.all() or not present.any() else present
+
+
 def are_categories(outcomes: list[Outcome]) -> bool:
     """Whether outcomes, read as categories, are text of few kinds and no numbers in disguise.
 

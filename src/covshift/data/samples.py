@@ -9,19 +9,20 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import _num_samples
 
 from ..encoding import TableEncoder, groups_of
 from ..encoding.samples import encode_samples, takes_tables
 from ..exceptions import InputError
 from ..margins import Margins
 from ..margins.sample import KnownRows
-from ..numerics.array import Real, Rows
+from ..numerics.array import Flags, Real, Rows
 from ..numerics.crossfit import Features
 from ..numerics.hashing import RowUnits, mixed_hash, row_hash
 from ..numerics.resampling import Plan
 from ..numerics.row_sample import drawn_rows
 from ..show.notes import Note
-from .columns import LARGEST, NamedColumns, in_order_of, texts
+from .columns import LARGEST, NamedColumns, in_order_of, texts, with_outcome
 from .features import FeatureColumns, Made, check_groups, features_of, made_of, without_others
 from .groups import Groups
 from .row_weights import DesignWeights, check_weight, kish, row_weights, target_weights
@@ -138,7 +139,9 @@ class Samples:
             by_name = by if isinstance(by, str) else by_name
             by, by_target = _groups_given(by, named)
             category = None if by_target is None else by_name
-            both = cls._of_features(*named.features, category, encoder, outcome_model, kinds)
+            labelled = with_outcome(y)
+            rows = *named.features, labelled
+            both = cls._of_features(*rows, category, encoder, outcome_model, kinds)
         N, M = len(both.X), len(both.T)
         weighted = sample_weight is not None
         d = check_weight(sample_weight, N, "sample_weight", of="X") if weighted else np.ones(N)
@@ -182,6 +185,7 @@ class Samples:
         cls,
         rows: Any,
         target_rows: Any,
+        labelled: Flags | None,
         category: str | None,
         encoder: TableEncoder | None,
         outcome_model: Any,
@@ -191,6 +195,7 @@ class Samples:
         both = cls.of_rows(
             rows,
             target_rows,
+            labelled=labelled,
             category=category,
             encoder=encoder,
             deciding=encoder is None,
@@ -220,6 +225,7 @@ class Samples:
         encoder: TableEncoder | None = None,
         ordered: bool = True,
         kinds: Mapping[str, Any] | None = None,
+        labelled: Flags | None = None,
     ) -> Samples:
         """Check both samples and their weights, and encode them where they are tables.
 
@@ -227,7 +233,9 @@ class Samples:
         out. Of arrays that were encoded before, ``groups`` (n,) says which feature each column
         belongs to; with ``encoder``, X and X_target are the numbers that it made. The column
         ``category`` is taken as a category, with all its levels. ``deciding`` about doubtful
-        columns is for answers, whose notes tell it; ``kinds`` are decided already.
+        columns is for answers, whose notes tell it; ``kinds`` are decided already. Of rows that are
+        not ``labelled`` (n,) nothing is learned: categories, gaps and what fills them are those of
+        the others, so that an answer is the same as without these rows.
 
         What follows the content of rows, such as folds, would follow the order of columns and the
         names of levels as well; so where a category has several columns, ``ordered`` ones are put
@@ -239,6 +247,8 @@ class Samples:
                 "X_target is None. Pass the rows of the target: there is nothing to compare."
             )
         target_weight = unwrap_target(target_weight)
+        if labelled is not None and len(labelled) != _num_samples(X):
+            labelled = None  # which the check of outcomes refuses
         notes: tuple[Note, ...] = ()
         labels = column_names(X) or column_names(target)
         if encoder is None:
@@ -247,7 +257,7 @@ class Samples:
                 X,
                 target,
                 category=category,
-                sample_weight=sample_weight,
+                sample_weight=sample_weight if labelled is None else labelled.astype(float),
                 target_weight=target_weight,
                 deciding=deciding and groups is None,
                 kinds=kinds,
@@ -266,7 +276,8 @@ class Samples:
                     "groups is for columns of numbers. This data frame has text, dates or gaps: a "
                     "category is one feature already."
                 )
-            order = _order(encoder, X, T) if ordered else None
+            seen = X if labelled is None else X[labelled]
+            order = _order(encoder, seen, T) if ordered else None
             columns = np.arange(X.shape[1]) if order is None else order
             labels = [encoder.columns[k] for k in columns]
             made = [encoder.made[k] for k in columns]

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..data.values import days_of, formats_of, is_iso, look_like_dates
 from ..exceptions import InputError
-from ..numerics.array import Real
+from ..numerics.array import Flags, Real
 from ..show.notes import Note
 from .cells import Cells
 from .learning import in_order, is_number, undo_by_target
@@ -161,11 +161,15 @@ class Decisions:
 
 
 def decide(
-    train: Mapping[str, Cells], target: Mapping[str, Cells], declared: Sequence[str] = ()
+    train: Mapping[str, Cells],
+    target: Mapping[str, Cells],
+    declared: Sequence[str] = (),
+    kept: tuple[Flags | None, Flags | None] = (None, None),
 ) -> Decisions:
     """Leave out what one frame has alone, and row identifiers; find codes and their gaps.
 
-    Of the columns ``declared`` it is known what they are.
+    Of the columns ``declared`` it is known what they are; of others it is found in all rows. They
+    need values in rows that are ``kept``.
     """
     shared = [name for name in train if name in target]
     if not shared:
@@ -184,7 +188,7 @@ def decide(
     for name in shared:
         pair: tuple[Cells, Cells] | None = (train[name], target[name])
         if name not in declared:
-            pair = _with_values(name, (_stripped(train[name]), _stripped(target[name])), made)
+            pair = _with_values(name, (_stripped(train[name]), _stripped(target[name])), kept, made)
             pair = None if pair is None else _read_dates(name, pair, made)
             pair = None if pair is None else _without_words(name, pair, made)
             pair = None if pair is None else _decided(name, pair, made)
@@ -203,10 +207,13 @@ def _stripped(cells: Cells) -> Cells:
 
 
 def _with_values(
-    name: str, pair: tuple[Cells, Cells], made: Decisions
+    name: str,
+    pair: tuple[Cells, Cells],
+    kept: tuple[Flags | None, Flags | None],
+    made: Decisions,
 ) -> tuple[Cells, Cells] | None:
     """Leave out a column that one sample has no values of."""
-    if not any(part.empty for part in pair):
+    if not any(part.rows(rows).empty for part, rows in zip(pair, kept, strict=True)):
         return pair
     made.notes.append(Note("decisions", f"Left out {name!r}: has no values at all."))
     return None

@@ -49,14 +49,14 @@ def encode_samples(
     kinds = dict(kinds or {})
     if category is not None:
         kinds[category] = "category"
-    made, encoder = _decisions(X, T, kinds) if deciding else (None, None)
+    here, there = _kept(X, sample_weight, row_weights), None
+    if T is not None:
+        there = _kept(T, unwrap_target(target_weight), target_weights)
+    made, encoder = _decisions(X, T, kinds, (here, there)) if deciding else (None, None)
     if made is None and not need_rules(X, T) and not kinds:
         return X, X_target, None
     if made is not None and not made.train:
         raise InputError(" ".join(["No column is left that varies.", *map(str, made.notes)]))
-    here, there = _kept(X, sample_weight, row_weights), None
-    if T is not None:
-        there = _kept(T, unwrap_target(target_weight), target_weights)
     train = rows_of(X, "X") if made is None else made.train
     target = (
         None
@@ -66,7 +66,7 @@ def encode_samples(
     refuse_unknown(kinds, train)
     if category is not None:
         more = {**(more or {}), category: levels_of(category, train, target)}
-    if encoder is None or more or here is not None or there is not None:
+    if encoder is None or more:
         undo = undo_by_target if deciding else undo_by_encoder
         encoder = TableEncoder({**({} if made is None else made.kinds), **kinds})
         encoder.fit_cells(train, target, more, (here, there), undo)
@@ -79,11 +79,14 @@ def encode_samples(
 
 
 def _decisions(
-    X: Any, target: Any, kinds: Mapping[str, Any]
+    X: Any,
+    target: Any,
+    kinds: Mapping[str, Any],
+    kept: tuple[Flags | None, Flags | None],
 ) -> tuple[Decisions | None, TableEncoder | None]:
     """Decide about the columns of two frames; None where all of them are taken as they are.
 
-    The encoder of all rows comes with it where it had to be fitted.
+    The encoder comes with it where it had to be fitted.
     """
     if not all(is_table(part) and not hasattr(part, "read_cells") for part in (X, target)):
         return None, None
@@ -94,12 +97,12 @@ def _decisions(
         if need:
             raise
         return None, None  # which the check of numbers refuses
-    made = decide(*rows, tuple(kinds))
+    made = decide(*rows, tuple(kinds), kept)
     if need or made.notes:
         return made, None
     try:
         encoder = TableEncoder(made.kinds)
-        encoder.fit_cells(made.train, made.target, undo=undo_by_target)
+        encoder.fit_cells(made.train, made.target, None, kept, undo_by_target)
     except InputError:  # nothing varies, or some numbers are infinite
         return None, None
     whole = len(encoder.features_) == len(made.train)

@@ -75,7 +75,7 @@ def estimate(
         which then is not a feature; a Series is put in the order of the frame's index.
     y : name, list of names, (N,) array, (N, k) array or data frame
         One outcome per training row, or several columns. Rows without one (NaN, None) are left out,
-        counted and named.
+        counted and named: categories, gaps and what fills them are learned from the others.
     y_target : name, (M,) array or Labels, optional
         Outcomes of some target rows, chosen at random; missing where unknown. They make the
         interval, which then holds whatever p(y | x) does (prediction-powered inference), and the
@@ -246,7 +246,7 @@ def estimate(
         max_weight=max_weight,
         confidence=confidence,
         replicates=replicates,
-        n_folds=fold_count(len(sample.X)),
+        n_folds=fold_count(len(known)),
         random_state=random_state,
     )
     if shift == "label":

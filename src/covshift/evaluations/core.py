@@ -261,7 +261,7 @@ def evaluate(
         finite_population=sample.finite_population,
         max_weight=max_weight,
         confidence=confidence,
-        n_folds=fold_count(len(sample.X)),
+        n_folds=fold_count(len(used)),
         cv=asked.cv,
         random_state=random_state,
     )

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..data.columns import with_outcome
 from ..data.row_weights import repeated
 from ..encoding import TableEncoder
 from ..encoding.samples import levels_of
@@ -22,7 +23,7 @@ from ..show.words import meant
 from .columns import Column, Kind, as_category
 from .doubtful import empty_questions, find_doubts
 from .encoding import MISSING_LEVEL, Encoding, check_finite
-from .labels import Labels, outcome_questions, read_labels, settle_labels
+from .labels import Labels, Outcomes, outcome_questions, read_labels, settle_labels
 from .questions import Asked, answer
 from .reading import ReadOptions, book_and_sheet
 from .table import Table, merged_levels, named, notes_of, read_table
@@ -194,6 +195,7 @@ def read_samples(
     if declared.label is not None:
         rows = _labelled(a, declared.label, notes)
         a = a.take(rows)
+    learned = _with_outcome(a, declared)
     shared = _shared_columns(a, b, declared, notes)
     notes += _schema_notes(a, b, shared, declared)
     for table in (a, b):
@@ -213,8 +215,8 @@ def read_samples(
         has_id=declared.has_id,
     )
     questions += [*doubts.questions, *outcome_questions(a, declared.beside, declared.categories)]
-    if len(rows) < len(whole):
-        questions += empty_questions(a, shared, {question.column for question in questions})
+    if len(learned) < len(whole):
+        questions += empty_questions(learned, shared, {question.column for question in questions})
     if questions:
         raise Asked(questions)
     notes += doubts.notes
@@ -224,7 +226,7 @@ def read_samples(
             f"No column is left to compare: {named(shared)} identify rows or are free text. "
             "--categorical COL takes one as categories nevertheless."
         )
-    encoding = learn_encoding(a, b, names, declared, notes)
+    encoding = learn_encoding(learned, b, names, declared, notes)
     X, T = encoding.encode(a), encoding.encode(b)
     id_name = declared.id or doubts.id
     return TwoFiles(
@@ -322,6 +324,13 @@ def _labelled(table: Table, label: str, notes: list[Note]) -> NDArray[np.intp]:
         )
         notes.append(Note("missing labels", text))
     return rows
+
+
+def _with_outcome(table: Table, declared: ColumnOptions) -> Table:
+    """Rows that have an outcome, of several any: `covshift.estimate` learns from no others."""
+    names = [name for option, name in declared.beside if option == "--outcome"]
+    present = with_outcome(Outcomes({name: table.columns[name].values for name in names}))
+    return table if present is None else table.take(np.flatnonzero(present))
 
 
 def learn_encoding(
