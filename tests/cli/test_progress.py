@@ -13,7 +13,7 @@ from command import rows, write
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
 
-from covshift import estimate
+from covshift import Predictions, Target, estimate, evaluate
 from covshift.cli import main
 from covshift.comparison import Method, compare
 from covshift.datasets import make_survey
@@ -217,3 +217,25 @@ def test_an_estimate_says_which_of_its_steps_it_is_at(monkeypatch):
     estimate(survey.X, survey.y, survey.X_target, outcome_model=Model())
     assert set(seen) == {"step 3 of 4, outcome models"}
     assert Progress.doing == "estimate"
+    seen.clear()
+    monkeypatch.setattr(Progress, "doing", "judging the model")
+    estimate(survey.X, survey.y, survey.X_target, outcome_model=Model())
+    assert set(seen) == {"judging the model: outcome models"}
+
+
+def test_only_the_whole_target_counts_steps_and_its_batches_do_not(monkeypatch):
+    seen = []
+
+    class Model(LinearRegression):
+        def fit(self, X, y):
+            seen.append(Progress.doing)
+            return super().fit(X, y)
+
+    monkeypatch.setattr(Progress, "doing", "evaluate")
+    survey = make_survey(60, 60, random_state=0)
+    target = Target(survey.X_target, batch=np.repeat(["a", "b"], 30))
+    said = Predictions(survey.X[:, 0], survey.X_target[:, 0], task="numbers")
+    evaluate(said, survey.X, survey.y, target, metrics="rmse", outcome_model=Model())
+    order = ["step 3 of 4, outcome models"]
+    order += [f"batch {k} of 2: outcome models" for k in (1, 2)]
+    assert list(dict.fromkeys(seen)) == order

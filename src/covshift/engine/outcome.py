@@ -47,7 +47,7 @@ _PREDICTIONS = 10_000_000  # of target rows by all folds' models
 FEW_ROWS = 50  # below which trees have nothing to split
 
 
-@doing("step 3 of 4, outcome models")
+@doing("outcome models", "step 3 of 4, ")
 def predict(
     model: Any,
     features: Features,

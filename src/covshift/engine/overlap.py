@@ -35,7 +35,7 @@ class Covered:
     trusted: bool = True  # whether the sample shows the whole of it
 
 
-@doing("step 1 of 4, overlap")
+@doing("overlap", "step 1 of 4, ")
 def check_overlap(
     sample: Samples,
     known: Rows,

@@ -378,7 +378,7 @@ def _robustness_of(answer: Any, null: float | None) -> Robustness:
     return robustness(moved, row.value, plain, null, proportion=row.proportion)
 
 
-@doing("step 4 of 4, what would undo the answer")
+@doing("what would undo the answer", "step 4 of 4, ")
 def robust(answer: Any) -> Any:
     """Return estimates or evaluations that know what would undo their first number."""
     row = answer.headline

@@ -117,7 +117,7 @@ class Weights:
         return float(self.final.max())
 
 
-@doing("step 2 of 4, weights")
+@doing("weights", "step 2 of 4, ")
 def weigh(
     sample: Samples, weighter: Any, *, max_weight: float | None, random_state: int
 ) -> Weights:

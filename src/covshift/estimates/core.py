@@ -19,6 +19,7 @@ from ..engine.overlap import Covered, check_overlap
 from ..engine.weights import Trimmed, are_weights
 from ..exceptions import InputError
 from ..numerics.crossfit import fold_count, sharing_fits
+from ..numerics.progress import doing
 from ..show.notes import Note
 from ..show.words import shown
 from .margins import covered_by_margins, refuse_what_needs_rows
@@ -280,7 +281,8 @@ def _under_label_shift(
     with nullcontext() if own else sharing_fits():
         found = Run(replace(covered, notes=notes), quantity, flat).found(outcomes)
         if covered.trusted:
-            other = Run(covered, quantity, settings).found(outcomes)
+            with doing("under covariate shift"):
+                other = Run(covered, quantity, settings).found(outcomes)
     text = (
         "If instead the outcome behaved the same given the columns (covariate shift), there would "
         "be no number: the training rows do not cover the target."

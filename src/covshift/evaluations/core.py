@@ -21,6 +21,7 @@ from ..engine.weights import Trimmed, are_weights
 from ..exceptions import InputError, InputTypeError, NoOverlapError
 from ..numerics.array import Flags, Real, Rows
 from ..numerics.crossfit import Features, fold_count, sharing_fits
+from ..numerics.progress import doing
 from ..show.notes import Note
 from ..show.words import in_order, shown
 from .methods import METHODS, CovariateMethod, Scored
@@ -272,31 +273,36 @@ def evaluate(
             by_weights, settings = settings, _by_shares(settings, len(sample.X))
         found = Run(covered, given, used, trained, settings).found(judged, known, chance)
         if other is not None and other.trusted:
-            also = Run(other, given, used, trained, by_weights).found(judged, known)
+            with doing("under covariate shift"):
+                also = Run(other, given, used, trained, by_weights).found(judged, known)
             found = replace(found, notes=(*found.notes, _under_covariate_shift(also)))
     if batch is None:
         return found
     batches, notes = {}, list(found.notes)
-    for label, rows in rows_of_batches(batch, len(sample.T)):
+    parts = list(rows_of_batches(batch, len(sample.T)))
+    for k, (label, rows) in enumerate(parts, start=1):
         if not sample.share[rows].any():
             notes.append(Note("batch", f"The batch {label!r} has no weight, so no numbers."))
             continue
         part = replace(sample, inputs=numbered, diagnosis=None).take_target(rows)
-        try:
-            covered = check_overlap(
-                part,
-                used,
-                restrict=restrict,
-                random_state=random_state,
-                labelled=shift == "label",
-            )
-            covered = _without_refusal(covered) if shift == "label" else covered
-        except NoOverlapError as error:
-            notes.append(Note("batch", f"No numbers for the batch {label!r}: {error}", "warning"))
-            continue
-        nothing: list[Outcome | None] = [None] * len(judged)
-        without = replace(settings, shown=settings.method)
-        batches[label] = Run(covered, given, used, trained, without).found(judged, nothing)
+        with doing(f"batch {k} of {len(parts)}"):
+            try:
+                covered = check_overlap(
+                    part,
+                    used,
+                    restrict=restrict,
+                    random_state=random_state,
+                    labelled=shift == "label",
+                )
+                covered = _without_refusal(covered) if shift == "label" else covered
+            except NoOverlapError as error:
+                notes.append(
+                    Note("batch", f"No numbers for the batch {label!r}: {error}", "warning")
+                )
+                continue
+            nothing: list[Outcome | None] = [None] * len(judged)
+            without = replace(settings, shown=settings.method)
+            batches[label] = Run(covered, given, used, trained, without).found(judged, nothing)
     notes += single_rows(batches)
     return replace(found, batches=batches, notes=tuple(notes))
 

@@ -95,9 +95,15 @@ class Progress:
 
 
 @contextmanager
-def doing(what: str) -> Iterator[None]:
-    """Name a part of the work, and what is left of it, for the lines of `reporting`."""
-    before, Progress.doing = Progress.doing, what
+def doing(what: str, step: str = "") -> Iterator[None]:
+    """Name a part of the work, for the lines of `reporting`.
+
+    Where it is a ``step`` of the command itself, it says which; inside a part that has a name, the
+    two names alone: counts of steps would begin again and again.
+    """
+    before = Progress.doing
+    nested = " " in before  # else it is the command's name
+    Progress.doing = f"{before.partition(': ')[0]}: {what}" if nested else f"{step}{what}"
     try:
         yield
     finally:
