@@ -382,7 +382,9 @@ def column_options_of(args: argparse.Namespace, **more: Any) -> ColumnOptions:
 
 def answers_of(args: argparse.Namespace) -> list[Note]:
     """Say what was decided about columns that could be read in two ways."""
-    return [question.note() for question in getattr(args, "asked", ())]
+    asked = getattr(args, "asked", ())
+    said_of_the_rows = ("--drop-unlabelled",)  # and how many these are
+    return [part.note() for part in asked if part.safest.options != said_of_the_rows]
 
 
 def samples_of(
