@@ -349,7 +349,7 @@ def test_what_works_against_the_change_is_named(mean):
     def said(opposed):
         parts = (("age", 0.5), ("town", opposed), (TOGETHER, -0.01))
         rows = [Share(name, value, 0.05, (-1, 1)) for name, value in parts]
-        change = Share("change", 0.49 + opposed, 0.05, (-1, 1))
+        change = Share("change", 0.49 + opposed, 0.05, (0.09, 0.6))
         return Explanation("y", 1.0, 1.49 + opposed, change, Table(rows), 0.95).sentence
 
     assert said(-0.3) == (
@@ -357,6 +357,21 @@ def test_what_works_against_the_change_is_named(mean):
         "town works against it (-0.300)."
     )
     assert "against" not in said(-0.1)
+
+
+def test_a_change_that_may_be_chance_is_said_to_be_before_any_column_is_named():
+    def said(low):
+        rows = [
+            Share(name, value, 0.01, (-1, 1)) for name, value in (("age", -0.009), (TOGETHER, 0))
+        ]
+        change = Share("change", -0.009, 0.011, (low, 0.013 if low < -0.03 else -0.001))
+        return Explanation("y", 0.4, 0.391, change, Table(rows), 0.95).sentence
+
+    assert said(-0.031) == (
+        "The change of y may be chance (95% CI -0.031 to 0.013). It falls by 0.009, from 0.400 to "
+        "0.391: age accounts for 0.009 of it."
+    )
+    assert said(-0.017).startswith("y falls by 0.009, from 0.400 to 0.391: age")
 
 
 def test_a_rest_larger_than_the_change_is_told():

@@ -252,6 +252,9 @@ class Explanation(Answer):
         rows = sorted(self.table, key=lambda row: -row.value * np.sign(size))
         verb = "falls" if size < 0 else "rises"
         start = f"{name} {verb} by {amount(abs(size), like)}, {of}: "
+        if like.interval[0] <= 0 <= like.interval[1]:
+            chance = f"The change of {name} may be chance ({_interval(like, self.confidence)})."
+            start = f"{chance} It {verb} by {amount(abs(size), like)}, {of}: "
         if self.with_labels:
             start = f"{name} hardly changes, {of}: " if none else start
             parts = [f"{_signed(row, like)} because {_BECAUSE[row.column]}" for row in rows]
