@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import pickle
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
-from covshift import Margins, diagnose, estimate, evaluate, report
+from covshift import Margins, Predictions, diagnose, estimate, evaluate, report
 from covshift.comparison import Comparison
 from covshift.comparison.result import empty_row
 from covshift.conformal import ConformalClassifier, ConformalRegressor
@@ -127,6 +128,28 @@ class Found(Record):
 
 
 ROWS = (Found("long enough", 10.0, (9.0, 11.0)), Found("b", 2.5, (2.0, 3.0)))
+
+
+def decimals(cells):
+    return {len(number.partition(".")[2]) for cell in cells for number in cell.split(" to ")}
+
+
+def test_a_column_of_numbers_has_one_number_of_decimals():
+    """Of the smallest error's two digits; what has few rows has them as well."""
+    rng = np.random.default_rng(0)
+    X, T = rng.normal(size=(300, 1)), rng.normal(0.2, 1, size=(200, 1))
+    by = np.repeat(["few", "many"], [12, 288]), np.repeat(["few", "many"], [20, 180])
+    y = 100 + X[:, 0] + np.where(by[0] == "few", 20, 0.1) * rng.normal(size=300)
+    options = {"by": by, "outcome_model": LinearRegression(), "weighter": "entropy"}
+    found = estimate(X, y, T, **options)
+    errors = [row.standard_error for row in found.estimates]
+    assert max(errors) > 10 * min(errors)  # each by itself would have fewer
+    said = Predictions(X[:, 0] + 100, T[:, 0] + 100, task="numbers")
+    judged = evaluate(said, X, y, T, metrics="mae", **options)
+    for table in (*islice(found._parts(), 2), next(iter(judged._parts()))):
+        for k in range(1, table.head.index("interval") + 1):
+            cells = [row[k].text for row in table.rows]
+            assert len(decimals(cells)) == 1, (table.head[k], cells)
 
 
 def test_one_table_as_text_as_html_and_as_lines():

@@ -21,7 +21,7 @@ from ..numerics.array import Real
 from ..show.answer import ASSUMPTION, OF_LABELS, Answer, caution_of, few_rows
 from ..show.notes import Note
 from ..show.table import Column, Record, Table
-from ..show.words import interval_of, joined, printable, shown
+from ..show.words import Written, in_digits_of, interval_of, joined, printable, shown
 
 Shown = Literal[Method, "labels", "both"]
 _POSITIVE = frozenset({"yes", "true", "1", "y", "t"})
@@ -360,28 +360,37 @@ class Estimates(Robust, Reportable, Answer):
         return ForestPlotDisplay.from_estimates(self, ax=ax)
 
     def _parts(self) -> Iterator[Table | list[str]]:
+        like = in_digits_of(self.estimates, _number)
+        plain = in_digits_of(self.table.where(method="none"), _number)
         columns = [
             Column("", self._name, words=True),
-            Column("sample", lambda row: _value(self.same(row, "none"))),
-            Column("adjusted", _value),
-            Column("s.e.", _error),
-            Column("interval", _interval),
+            Column("sample", lambda row: _value(self.same(row, "none"), plain(row))),
+            Column("adjusted", lambda row: _value(row, like(row))),
+            Column("s.e.", lambda row: _error(row, like(row))),
+            Column("interval", lambda row: _interval(row, like=like(row))),
             Column("rows", lambda row: f"{row.rows:,}"),
             Column("eff. rows", lambda row: f"{row.effective_sample_size:,.0f}"),
         ]
         if self.sensitivity is not None:
-            columns.insert(5, sensitivity_column(self.sensitivity, _interval))
+            columns.insert(
+                5,
+                sensitivity_column(
+                    self.sensitivity, lambda row, ends: _interval(row, ends, like(row))
+                ),
+            )
         yield Table(self.estimates.records, tuple(columns))
         methods = [method for method in METHOD_WORDS if self.table.where(method=method)]
         label = self._label(self.headline) if self.what == "proportion" else ""
         of = f" ({label})" if label else ""
+        rows = tuple(self.same(self.headline, method) for method in methods)
+        by_method = in_digits_of(rows, _number)
         yield Table(
-            tuple(self.same(self.headline, method) for method in methods),
+            rows,
             (
                 Column(f"method{of}", lambda row: METHOD_WORDS[row.method], words=True),
-                Column("value", _value),
-                Column("s.e.", _error),
-                Column("interval", _interval),
+                Column("value", lambda row: _value(row, by_method(row))),
+                Column("s.e.", lambda row: _error(row, by_method(row))),
+                Column("interval", lambda row: _interval(row, like=by_method(row))),
             ),
             chosen={methods.index(self.method)},
         )
@@ -526,16 +535,24 @@ def weights_lines(answer: Any) -> list[str]:
     return lines
 
 
-def _value(row: Estimate) -> str:
-    return shown(row.value, row)
+def _number(row: Estimate) -> tuple[str, str]:
+    """What number it is, in whatever group and by whatever method."""
+    return row.outcome, row.what
 
 
-def _error(row: Estimate) -> str:
-    return shown(row.standard_error, row, percent=False)
+def _value(row: Estimate, like: Written) -> str:
+    return shown(row.value, like)
 
 
-def _interval(row: Estimate, interval: tuple[float, float] | None = None) -> str:
-    return " to ".join(shown(bound, row, percent=False) for bound in interval or row.interval)
+def _error(row: Estimate, like: Written | None = None) -> str:
+    return shown(row.standard_error, like or row, percent=False)
+
+
+def _interval(
+    row: Estimate, interval: tuple[float, float] | None = None, like: Written | None = None
+) -> str:
+    ends = interval or row.interval
+    return " to ".join(shown(bound, like or row, percent=False) for bound in ends)
 
 
 def _one_or_all(values: Sequence[float]) -> Any:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..diagnostics import Diagnosis
@@ -24,7 +25,7 @@ from ..numerics.array import Real
 from ..show.answer import ASSUMPTION, OF_LABELS, Answer, caution_of, few_rows
 from ..show.notes import Note
 from ..show.table import Cell, Column, Record, Table
-from ..show.words import interval_of, joined, printable, shown
+from ..show.words import Written, in_digits_of, interval_of, joined, printable, shown
 from .curves import Curves
 from .labelled import Change
 from .methods import Shown
@@ -45,19 +46,24 @@ WORDS = {
 _WIDE = 4  # metrics beside one another
 
 
-def _value(row: Any) -> Cell:
-    return Cell(shown(row.value, row), row.value)
+def _value(row: Any, like: Written | None = None) -> Cell:
+    return Cell(shown(row.value, like or row), row.value)
 
 
 def _interval(row: Any, interval: tuple[float, float] | None = None) -> str:
     return " to ".join(shown(bound, row) for bound in interval or row.interval)
 
 
-_NUMBERS = (
-    Column("value", _value),
-    Column("s.e.", lambda row: Cell(shown(row.standard_error, row), row.standard_error)),
-    Column("interval", _interval),
-)
+def _numbers(like: Callable[[Any], Written]) -> tuple[Column, ...]:
+    """Number, error and interval of a row, with the digits of another ``like`` it."""
+    return (
+        Column("value", lambda row: _value(row, like(row))),
+        Column("s.e.", lambda row: Cell(shown(row.standard_error, like(row)), row.standard_error)),
+        Column("interval", lambda row: " to ".join(shown(end, like(row)) for end in row.interval)),
+    )
+
+
+_NUMBERS = _numbers(lambda row: row)
 _ROWS = Column("rows", lambda row: Cell(f"{row.rows:,}", row.rows))
 
 
@@ -406,13 +412,16 @@ class Evaluations(Robust, Reportable, Answer):
 
     def _parts(self) -> Iterator[Table | list[str]]:
         wide = [] if self.sensitivity is None else [sensitivity_column(self.sensitivity, _interval)]
+        like = in_digits_of(self.performances, attrgetter("metric"))
+        plain = in_digits_of(self.table.where(method="none"), attrgetter("metric"))
+        numbers = _numbers(like)
         yield Table(
             self.performances.records,
             (
                 Column("", self._label, words=True),
-                Column("your data", lambda row: _value(self.same(row, "none"))),
-                Column("target", _value),
-                *_NUMBERS[1:],
+                Column("your data", lambda row: _value(self.same(row, "none"), plain(row))),
+                replace(numbers[0], name="target"),
+                *numbers[1:],
                 *wide,
                 _ROWS,
                 Column("eff. rows", lambda row: f"{row.effective_sample_size:,.0f}"),
@@ -421,12 +430,13 @@ class Evaluations(Robust, Reportable, Answer):
         yield self._methods()
         first = self.overall[0]
         if self.batches:
+            rows = [part.overall[0] for part in self.batches.values()]
+            alike = _numbers(in_digits_of(rows, attrgetter("metric")))
             columns = (
                 Column(f"batch: {words(first.metric)}", lambda b: printable(b[0]), words=True),
-                Column("target", lambda batch: _value(batch[1].overall[0])),
                 *(
-                    Column(column.name, lambda batch, of=column: of.cell(batch[1].overall[0]))
-                    for column in _NUMBERS[1:]
+                    Column(name, lambda batch, of=column: of.cell(batch[1].overall[0]))
+                    for name, column in zip(("target", "s.e.", "interval"), alike, strict=True)
                 ),
                 Column("target rows", lambda batch: f"{batch[1].n_target:,}"),
                 Column("shift", lambda batch: batch[1].verdict),

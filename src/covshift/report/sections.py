@@ -19,7 +19,7 @@ from ..evaluations.result import WORDS, Performance
 from ..exceptions import NoOverlapError
 from ..show.notes import plain
 from ..show.table import Cell, Column, Table, number
-from ..show.words import printable, shown
+from ..show.words import in_digits_of, printable, shown
 from . import pictures
 
 _NO_NUMBER = "There is no number for the model on this target."
@@ -241,17 +241,20 @@ def answer_of(answer: Estimates | NoOverlapError, *, draw: bool = True) -> Estim
 def _table(answer: Estimates) -> Table:
     """Return all methods side by side; those of the chosen one stand out."""
     several = len({_answer_label(row) for row in answer.table}) > 1  # or the page has its name
+    like = in_digits_of(answer.table, lambda row: (row.outcome, row.what))
     columns = (
         *((Column("estimate", _answer_label, words=True),) if several else ()),
         Column("method", lambda row: METHOD_WORDS[row.method], words=True),
-        Column("value", lambda row: Cell(shown(row.value, row), row.value)),
+        Column("value", lambda row: Cell(shown(row.value, like(row)), row.value)),
         Column(
             "std. error",
-            lambda row: Cell(shown(row.standard_error, row, percent=False), row.standard_error),
+            lambda row: Cell(
+                shown(row.standard_error, like(row), percent=False), row.standard_error
+            ),
         ),
         Column(
             "interval",
-            lambda row: " to ".join(shown(bound, row, percent=False) for bound in row.interval),
+            lambda row: " to ".join(shown(end, like(row), percent=False) for end in row.interval),
         ),
         Column("rows", lambda row: Cell(f"{row.rows:,}", row.rows)),
         Column("eff. rows", lambda row: number(row.effective_sample_size, "{:,.0f}")),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from datetime import date, datetime, timedelta
 from difflib import get_close_matches
 from typing import Any, Protocol
@@ -91,6 +91,24 @@ def shown(value: float, row: Written, *, percent: bool = True) -> str:
     if digits > 12 or abs(value) >= 1e15:
         return f"{value:.4g}"
     return f"{value:,.{digits}f}" if digits > 0 else f"{round(value, digits):,.0f}"
+
+
+def in_digits_of(rows: Iterable[Any], same: Callable[[Any], Hashable]) -> Callable[[Any], Written]:
+    """Return what says, for a row, which of the ``same`` kind its number is written like.
+
+    That is the one of the smallest error, so that a column has one number of decimals; errors below
+    a hundredth of the largest count for none.
+    """
+    kinds: dict[Hashable, list[Any]] = {}
+    for row in rows:
+        if 0 < row.standard_error < math.inf:
+            kinds.setdefault(same(row), []).append(row)
+    finest = {}
+    for kind, found in kinds.items():
+        largest = max(row.standard_error for row in found)
+        enough = (row for row in found if row.standard_error >= largest / 100)
+        finest[kind] = min(enough, key=lambda row: row.standard_error)
+    return lambda row: finest.get(same(row), row)
 
 
 def interval_of(row: Written, interval: tuple[float, float], confidence: float) -> str:
