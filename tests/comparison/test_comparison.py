@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -411,3 +412,16 @@ def test_a_shared_kernel_sees_the_same_columns_in_every_fold():
         some = Z[kept], rows[1][kept], rows[2]
         model = fit_method("vsvm", "none", "regression", *some, options=options)
         np.testing.assert_array_equal(model._columns, whole._columns)
+
+
+def test_notes_name_columns_and_end_with_a_sentence():
+    rng = np.random.default_rng(1)
+    X = pd.DataFrame({"age": rng.normal(size=60), "town": [*"abc" * 20]})
+    T = pd.DataFrame({"age": rng.normal(9, 1, size=60), "town": ["a"] * 60})
+    y = X.age + rng.normal(size=60)
+    found = covshift.compare(X, y, T, learner="linear", task="regression")
+    notes = [row["note"] for row in found.rows] + [note.text for note in found.notes]
+    assert any("column 'age'" in note for note in notes)
+    assert not any(re.search(r"columns? \[?\d", note) for note in notes), notes
+    ended = [note for note in notes if note and not note.startswith("control")]
+    assert all(note.endswith(".") for note in ended), ended

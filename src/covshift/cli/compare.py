@@ -106,9 +106,9 @@ def comparison_of(
         "verbose": not console.quiet,
     }
     if margins is not None:
-        return compare(samples.X, labels.y, margins, **given)
+        return compare(samples.X, labels.y, margins, **given).naming(samples.names)
     scored, weight = labels.y_target is not None, samples.target_weight
-    return compare(
+    found = compare(
         samples.X,
         labels.y,
         samples.X_target,
@@ -118,3 +118,4 @@ def comparison_of(
         target_weight=weight,
         **given,
     )
+    return found.naming(samples.names)

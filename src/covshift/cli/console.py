@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import os
-import re
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from typing import Any, TextIO
 from ..files.writing import atomic_file, inert
 from ..numerics.progress import Progress
 from ..show.notes import Note, plain
+from ..show.words import columns_by_name
 
 quiet = False
 columns: list[str] = []  # names of the columns of X, once they are known
@@ -52,16 +52,7 @@ def complain(text: str) -> None:
 
 def by_name(text: str) -> str:
     """Name the columns that the library, which got numbers alone, has counted."""
-
-    def named(match: re.Match[str]) -> str:
-        numbers = re.sub(r"\d+", lambda number: _column(int(number.group())), match[2])
-        return f"{match[1]} {numbers}"
-
-    return re.sub(r"\b(columns?|features?) (\d+(?:(?:, | and | to )\d+)*)\b", named, text)
-
-
-def _column(k: int) -> str:
-    return repr(columns[k]) if k < len(columns) else str(k)
+    return columns_by_name(text, columns)
 
 
 def paint(text: str, colour: str, stream: TextIO) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,9 +20,9 @@ from ..data.columns import NamedColumns
 from ..data.labels import class_labels, one_outcome
 from ..data.parameters import one_of
 from ..data.row_weights import RowWeights, check_weight, row_weights, target_weights
-from ..data.validation import Target, checked, is_margins, unwrap_target
+from ..data.validation import Target, checked, column_names, is_margins, unwrap_target
 from ..encoding import encoded as grouped
-from ..exceptions import InputError, MarginsWarning
+from ..exceptions import ConstantColumnWarning, InputError, MarginsWarning
 from ..numerics.array import Real, Rows, is_array, to_numpy
 from ..numerics.hashing import Keys, row_hash
 from ..numerics.parallel import one_thread
@@ -271,7 +272,7 @@ def compare_learner(
     if task == "regression" and loss != "squared_error":
         raise InputError(f"loss={loss!r} is for classes. For numbers use 'squared_error'.")
     notes: list[Note] = []
-    known = margin_rows(X, X_target, target_weight)
+    frame, known = X, margin_rows(X, X_target, target_weight)
     groups = None
     if known is None:
         alike = X_scored is None  # else other rows have to be read by the same rules
@@ -344,7 +345,7 @@ def compare_learner(
                 progress.show(method.name)
                 table.append(trial.row(method))
                 progress.done += 1
-    return Comparison(
+    found = Comparison(
         table,
         trial.needed(),
         learner=learner,
@@ -365,6 +366,7 @@ def compare_learner(
             trial.shared,
         ),
     )
+    return found if known is not None or column_names(frame) is None else found.naming(both.names)
 
 
 @dataclass(frozen=True, eq=False)
@@ -540,9 +542,12 @@ class _Trial:
             except Exception as error:
                 row["note"] = f"failed: {_short(error)}"
         doubts = [
-            _short(item.text) for item in caught if item.category.__module__.startswith("covshift")
+            _short(item.text)
+            for item in caught
+            if item.category.__module__.startswith("covshift")
+            and not issubclass(item.category, ConstantColumnWarning)  # of the rows that were drawn
         ]
-        row["note"] = "; ".join(filter(None, [row["note"], *doubts[:1]]))
+        row["note"] = "; ".join(filter(None, [row["note"], *doubts[:1]])).replace(".; ", ". ")
         row["seconds"] = time.perf_counter() - start
         return row
 
@@ -652,9 +657,16 @@ def _some(
     return np.sort(rng.choice(count, limit, replace=False))
 
 
+_SHORT = 160
+
+
 def _short(message: object) -> str:
-    text = str(message).partition("\n")[0]
-    return text if len(text) <= 160 else text[:157] + "..."
+    """Return the first sentence, which says what is wrong: others say what to do about it."""
+    text = re.split(r"(?<=\.) (?=[A-Z])|\n", str(message), maxsplit=1)[0]
+    if len(text) <= _SHORT:
+        return text
+    part, comma, _ = text[:_SHORT].rpartition(", ")
+    return f"{part}." if comma else f"{text[:_SHORT].rpartition(' ')[0]} ..."
 
 
 # A kernel that all methods of a comparison share: its values are computed once.
