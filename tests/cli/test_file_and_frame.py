@@ -432,5 +432,5 @@ def test_kinds_of_a_target_are_those_of_every_answer():
         compare(train, "y", target, task="regression", methods=["none"]),
     ):
         assert not [note for note in found.notes if "rownames" in note.text]
-    with pytest.raises(InputError, match="kinds names 'rowname', which X has not"):
+    with pytest.raises(InputError, match="kinds names 'rowname', which X does not have"):
         estimate(train, "y", Target(target.rows, kinds={"rowname": "number"}))
