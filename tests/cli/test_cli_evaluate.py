@@ -428,3 +428,24 @@ def test_errors_say_what_to_do(files, options, said):
     result = call(files, **options)
     assert result.code == 2
     assert said in result.err
+
+
+def test_a_column_without_overlap_that_the_model_does_not_use_is_named(tmp_path):
+    rng = np.random.default_rng(0)
+
+    def table(n, day, label=True):
+        head = ["x", "day", "y"][: 3 if label else 2]
+        x = rng.normal(size=n)
+        y = (x + rng.normal(size=n) > 0).astype(int)
+        values = zip(x, day + rng.uniform(size=n), y, strict=True)
+        return [head, *([str(value) for value in row[: len(head)]] for row in values)]
+
+    paths = write(tmp_path / "a.csv", table(80, 0)), write(tmp_path / "b.csv", table(60, 9, False))
+    label, model = ("--label", "y"), tmp_path / "m.covshift"
+    fitted = covshift("fit", *paths, *label, "--drop", "day", "--learner", "linear", "-o", model)
+    assert fitted.code == 0, fitted.err
+    found = covshift("evaluate", *paths, *label, "--model", model)
+    assert found.code == 2
+    assert "Use --drop day" in found.err
+    assert "The model does not use 'day'." in found.err
+    assert covshift("evaluate", *paths, *label, "--model", model, "--drop", "day").code == 0

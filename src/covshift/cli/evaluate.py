@@ -219,7 +219,13 @@ def evaluations_of(
             **({} if by_shares else target_labels(samples, args, notes)),
         )
     except NoOverlapError as error:
-        raise error.of_command("evaluate") from None
+        refused = error.of_command("evaluate")
+        used = samples.encoding.names if model is None else model.encoding.names
+        others = [name for name in samples.encoding.names if name not in used]
+        unused = [repr(name) for name in others if repr(name) in str(refused)]
+        if unused:
+            refused = NoOverlapError(f"{refused} The model does not use {listed(unused)}.")
+        raise refused from None
     batches = {name: replace(part, notes=spelled(part)) for name, part in answer.batches.items()}
     return replace(answer, notes=spelled(answer), batches=batches)
 
