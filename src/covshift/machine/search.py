@@ -162,7 +162,7 @@ class Effort:
 
 
 FULL = Effort(300, (0.0, 0.7, 1.5), 30, 8, 1000, 8)
-FAST = Effort(150, (0.0, 1.0), 15, 6, 0, 0)
+FAST = Effort(150, (0.0, 1.0), 15, 8, 0, 0)
 _FOLDS = 3
 _FEWEST = 12  # rows below which one width is all that can be learned
 
