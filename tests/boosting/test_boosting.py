@@ -599,7 +599,7 @@ def test_a_v_without_points_serves_too():
 @pytest.mark.filterwarnings("ignore::covshift.exceptions.OverlapWarning")
 def test_a_target_that_sees_nothing_leaves_the_mean_and_a_warning():
     X, T, y, _ = sample(N=60)
-    with pytest.warns(CoverageWarning, match="not seen"):
+    with pytest.warns(CoverageWarning, match="out of the target's reach"):
         model = VBoostRegressor("additive", n_estimators=2).fit(X, y, X_target=T - 100)
     np.testing.assert_allclose(model.predict(T), y.mean())
 

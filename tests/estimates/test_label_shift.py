@@ -162,6 +162,20 @@ def test_the_test_has_its_level_and_intervals_their_coverage(K):
 
 
 @pytest.mark.thorough
+def test_the_test_has_its_level_where_a_class_is_rare():
+    """Chances of several deals: a row of the sample has their mean, and so has a target row."""
+    p_values = []
+    for seed in range(20):
+        rng = np.random.default_rng([1, seed])
+        y = (rng.random(1000) < 0.02).astype(int)
+        there = (rng.random(1000) < 0.1).astype(int)
+        X, T = (rng.normal(size=(1000, 4)) + [2.0, 1.0, 0, 0] * k[:, None] for k in (y, there))
+        p_values.append(Shares.of_rows(X, y, T).test.p_value)
+    assert np.mean(np.array(p_values) < 0.05) <= 0.15
+    assert np.median(p_values) > 0.25
+
+
+@pytest.mark.thorough
 def test_rows_that_count_twice_are_rows_twice():
     X, y, T, _ = samples()
     w = np.random.default_rng(2).integers(1, 3, size=len(X))

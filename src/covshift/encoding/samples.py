@@ -116,9 +116,11 @@ def levels_of(name: str, *samples: Mapping[str, Cells] | None) -> list[str]:
 
 
 def _kept(X: Any, weight: Any, check: Callable[..., RowWeights]) -> Flags | None:
-    """Return which rows have a weight (rows,); None where all have."""
-    kept = None if weight is None else check(_num_samples(X), weight).kept
-    return None if kept is None or kept.all() else kept
+    """Return which rows have a weight (rows,); None where all have, or X is refused later."""
+    if weight is None or not hasattr(X, "__len__"):
+        return None
+    kept = check(_num_samples(X), weight).kept
+    return None if kept.all() else kept
 
 
 def _encoded(encoder: TableEncoder, cells: Any, title: str, kept: Flags | None) -> Real:

@@ -238,7 +238,8 @@ class Shares:
             )
         labels = np.searchsorted(classes, y)
         u = problem.sample.d / problem.sample.d.sum()
-        q = _within(problem.classes(y, classes, name).h)
+        h = problem.classes(y, classes, name).h
+        q = _within(h, int(problem.fold.max()) + 1)
         p = _totals(labels, u, len(classes))
         pi = _likeliest(q.folds, problem.sample.share, p, _simplex(_solved(q, labels, u, problem)))
         r = np.maximum(pi / p, _LEAST_RATIO)
@@ -386,9 +387,14 @@ class Shares:
         return np.hstack([part[0] for part in parts]), np.hstack([part[1] for part in parts])
 
 
-def _within(q: CrossFit) -> CrossFit:
-    """Keep chances away from zero."""
-    train, folds = (np.maximum(part, _LEAST_CHANCE) for part in (q.train, q.folds))
+def _within(q: CrossFit, n_folds: int) -> CrossFit:
+    """Keep chances away from zero, all of them means over the deals.
+
+    A row of the sample has the mean over the deals. Had a target row the chance of each, curved
+    functions would differ between the two: those of a mean are not the mean of theirs.
+    """
+    dealt = q.folds.reshape(-1, n_folds, *q.folds.shape[1:]).mean(axis=0)
+    train, folds = (np.maximum(part, _LEAST_CHANCE) for part in (q.train, dealt))
     return CrossFit(
         train / train.sum(axis=-1, keepdims=True), folds / folds.sum(axis=-1, keepdims=True)
     )
