@@ -82,7 +82,7 @@ CASES = {
     ),
     "given weights": (
         lambda: estimate(X, Y, T, method="weights", weighter=WEIGHT),
-        ["given beforehand, and taken as known"],
+        ["given in advance, and taken as known"],
         ["outcome model", "tilt", "both samples"],
     ),
     "trimmed": (

@@ -35,7 +35,7 @@ def learner():
 
 # %%
 # Over twenty samples, the error on the target without weights and with those of three weighters.
-weighters = ["cdf", "entropy", "ulsif"]
+weighters = ["cdf", "entropy", "energy"]
 errors = {name: [] for name in ["none", *weighters]}
 for seed in range(20):
     X, y, T, y_target = draw(seed)
