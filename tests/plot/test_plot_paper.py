@@ -212,3 +212,9 @@ def test_lines_and_points_differ_in_more_than_their_colour(picture):
     lines = [line for line in display.ax_.lines if not line.get_label().startswith("_")]
     looks = {(line.get_marker(), str(line._unscaled_dash_pattern)) for line in lines}
     assert len(looks) == len(lines)
+
+
+def test_a_short_name_on_a_tiny_axis_stays_as_it_is():
+    """It is wider than its share of the width, and has no middle to leave out."""
+    assert style._fitting("sex", 10.0, 5.0, False) == "sex"
+    assert style._fitting("a long name", 10.0, 30.0, False).count("…") == 1

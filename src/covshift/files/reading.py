@@ -285,7 +285,7 @@ def checked_reading(data: Any) -> dict[str, Any]:
     in_columns, dates = data.get("missing_in", {}), data.get("dates", {})
     lists = [data.get("missing", []), *in_columns.values(), list(dates.values())]
     if not all(isinstance(part, list) for part in lists):
-        raise InputError("a list of words that is not one")
+        raise InputError("words that are not in a list")
     if not all(isinstance(text, str) for part in lists for text in part):
         raise InputError("a way to read cells that is not text")
     return dict(data)

@@ -168,7 +168,7 @@ def _fitting(name: str, size: float, width: float, two: bool) -> str:
     lines = wrapped(name, size, width)
     if two and lines.count("\n") == 1 and _widest(lines, size) <= width:
         return lines
-    name = name.replace(r"\$", "$")
+    name = shorter = name.replace(r"\$", "$")
     for length in range(len(name) - 1, 3, -1):
         shorter = f"{name[: (length + 1) // 2].rstrip()}…{name[len(name) - length // 2 :].lstrip()}"
         if width_of(shorter, size) <= width:
