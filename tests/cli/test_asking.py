@@ -112,7 +112,7 @@ DOUBTFUL = {  # name, cells of the training and of the target rows
     "row": (serial, serial),
     "key": (few([12345678901234567, 22345678901234567]), few([12345678901234567])),
     "when": (few(["1/2/26", "13/4/26"]), few(["1/2/26"])),
-    "price": (few(["$1", "$2", "$4"]), few(["$1", "$2"])),
+    "price": (few(["$1", "€2", "$4"]), few(["$1", "€2"])),
     "size": (sprinkled("?", numbers), numbers),
     "race code": (sprinkled("?", few([1, 2, 3, 4])), few([1, 2, 3, 4])),
     "odd's": (sprinkled("x", sprinkled("y z", few([1, 2, 3]))), few([1, 2, 3])),

@@ -270,6 +270,8 @@ def coded(size: int, shift: float, seed: int) -> pd.DataFrame:
             "visits": rng.choice(["0", "1", "2-4", "5+"], size),
             "small": rng.choice(["<5", "5", "10+"], size),
             "word": np.where(np.arange(size) % 20, x.round(2).astype(str), "?"),
+            "price": [f"${v:,.0f}" for v in np.exp(7 + x)],
+            "school": [f"{k // 3 + 99 * seed}th" if k % 5 else "none" for k in range(size)],
             "only X": rng.normal(size=size),
             "only X_target": rng.normal(size=size),
         }
@@ -278,7 +280,7 @@ def coded(size: int, shift: float, seed: int) -> pd.DataFrame:
 
 CODED, CODED_TARGET = coded(160, 0.0, 0), coded(140, 0.3, 1).drop(columns="y")
 DECIDED = [name for name in CODED if name not in ("x", "z", "t", "y")]
-LEFT_OUT = {*DECIDED[:8], "only X", "only X_target"}
+LEFT_OUT = {*DECIDED[:8], "school", "only X", "only X_target"}
 
 
 @cache

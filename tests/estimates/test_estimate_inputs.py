@@ -538,3 +538,21 @@ def test_a_split_by_years_is_told_the_way_out():
     assert "Leave out 'year' from X and X_target, if the outcome does not depend on it" in said
     assert "restrict" not in said  # nothing would be left
     estimate(frame[train][["age"]], y[train], frame[target][["age"]], outcome_model=Ridge())
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_a_model_of_the_users_sees_the_target_as_it_saw_the_sample(library):
+    """Columns in another order, and of another library, are the same columns."""
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip(library)
+    sample, target = pd.DataFrame(X, columns=["a", "b"]), pd.DataFrame(T, columns=["a", "b"])
+    swapped = target[["b", "a"]].assign(more=1.0)
+    if library == "polars":
+        swapped = pytest.importorskip("polars").from_pandas(swapped)
+    if library == "pyarrow":
+        swapped = pytest.importorskip("pyarrow").Table.from_pandas(swapped)
+    found, same = (
+        estimate(sample, Y, part, outcome_model=LinearRegression()).value
+        for part in (swapped, target)
+    )
+    assert found == pytest.approx(same, rel=1e-9)

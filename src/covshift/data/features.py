@@ -233,3 +233,22 @@ def without_others(X: Any, names: Sequence[str]) -> Any:
     if names and set(names) < set(column_names(X) or ()):
         return select(X, list(names))
     return X
+
+
+def alike(X: Any, target: Any) -> tuple[Any, Any]:
+    """Return the shared columns of two frames, in the order and of the library of the first."""
+    here, there = column_names(X), column_names(target)
+    if here is None or there is None:
+        return X, target
+    shared = [name for name in here if name in there]
+    X, target = (
+        part if names == shared else select(part, shared)
+        for part, names in ((X, here), (target, there))
+    )
+    if type(X).__module__.split(".")[0] == type(target).__module__.split(".")[0]:
+        return X, target
+    import narwhals.stable.v2 as nw
+
+    own, frame = (nw.from_native(part, eager_only=True) for part in (X, target))
+    cells = {name: frame[name].to_list() for name in frame.columns}
+    return X, nw.from_dict(cells, backend=own.implementation).to_native()

@@ -23,7 +23,15 @@ from ..numerics.resampling import Plan
 from ..numerics.row_sample import drawn_rows
 from ..show.notes import Note
 from .columns import LARGEST, NamedColumns, in_order_of, texts, with_outcome
-from .features import FeatureColumns, Made, check_groups, features_of, made_of, without_others
+from .features import (
+    FeatureColumns,
+    Made,
+    alike,
+    check_groups,
+    features_of,
+    made_of,
+    without_others,
+)
 from .groups import Groups
 from .row_weights import DesignWeights, check_weight, kish, row_weights, target_weights
 from .validation import Target, check_host_samples, column_names, is_margins, unwrap_target
@@ -205,11 +213,7 @@ class Samples:
         _check_size(both.T, both.names, "X_target")
         if both.encoder is not None and not takes_tables(outcome_model):
             return replace(both, inputs=Features(both.X, both.T))
-        there = column_names(target_rows) or ()
-        shared = [name for name in column_names(rows) or () if name in there]
-        return replace(
-            both, inputs=Features(*(without_others(part, shared) for part in (rows, target_rows)))
-        )
+        return replace(both, inputs=Features(*alike(rows, target_rows)))
 
     @classmethod
     def of_rows(

@@ -13,7 +13,7 @@ from ..exceptions import InputError
 from ..numerics.array import Flags, Real
 from ..show.notes import Note
 from .cells import Cells
-from .learning import in_order, is_number, undo_by_target
+from .learning import amounts_of, in_order, is_number, undo_by_target
 
 _MOST_CODES = 1000  # different whole numbers that may be codes
 MANY_LEVELS = 50  # categories of more levels than these are doubtful
@@ -247,7 +247,7 @@ def _without_words(name: str, pair: tuple[Cells, Cells], made: Decisions) -> tup
     """Take a word among numbers, such as "?", for a missing value."""
     words = sorted({word for part in pair for word in part.words if not is_number(word)})
     kinds = {part.kind for part in pair}
-    if not words or len(words) > MOST_WORDS or kinds - {"category", "number"}:
+    if not words or len(words) > MOST_WORDS or kinds - {"category", "number"} or amounts_of(pair):
         return pair
     levels = {word for part in pair for word in part.as_text().words}
     if in_order(levels) is not None or (len(words) > 1 and len(levels) <= MANY_LEVELS):

@@ -41,6 +41,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     column                        becomes
     ============================  ================================================================
     number, boolean               itself; true is 1
+    text such as $1,012 or 5 km   the number, where all cells are written alike
     text of yes and no, true and  1 for yes and true, 0 for no and false
     false, 0 and 1
     text or category              one column of 0 and 1 per level; one column for two levels
@@ -50,7 +51,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                                   as a category; with times, the hour of the day
     gap in a number or a date     the median of the training rows, and a column that marks gaps
     gap in a category             the level "(missing)"
-    level with few rows           "(other)", together with other such levels
+    level with few rows           "(other)", together with other such levels; a column of which
+                                  most rows are at such levels is left out
     text different in every row   left out, as an identifier
     constant column, or a copy    left out
     ============================  ================================================================
@@ -390,7 +392,9 @@ def fitted_to(feature: Feature, cells: Cells, title: str) -> Cells:
     if cells.is_text:
         try:
             return Cells(
-                cells.name, wanted, as_days(cells) if wanted == "date" else as_numbers(cells)
+                cells.name,
+                wanted,
+                as_days(cells) if wanted == "date" else as_numbers(cells, feature.spelling),
             )
         except InputError:
             pass

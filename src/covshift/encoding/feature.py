@@ -37,6 +37,7 @@ class Feature:
     indicator: bool = False  # whether a column marks them
     season: bool = False  # of a date: whether the quarter of the year is a category beside it
     hour: bool = False  # of a date: whether the hour of the day is a column beside it
+    spelling: tuple[Any, ...] = ()  # of amounts such as $1,012, as `amounts.Spelling` holds it
 
     _saved: ClassVar[dict[str, Kind]] = {
         "name": TEXT,
@@ -47,6 +48,7 @@ class Feature:
         "indicator": FLAG,
         "season": FLAG,
         "hour": FLAG,
+        "spelling": PLAIN,
     }
 
     def __post_init__(self) -> None:

@@ -21,6 +21,7 @@ from ..data.values import is_iso as is_iso
 from ..exceptions import InputError
 from ..numerics.array import Flags, Real
 from ..show.notes import Note
+from .amounts import Spelling, spelling_of
 from .cells import PLURAL, Cells, spelled
 from .feature import MISSING, OTHER, Feature, Unseen, hours_of
 
@@ -31,6 +32,7 @@ _FEW_ROWS = 5  # of a level, below which it counts as rare; of free text, as no 
 _RECURS = 2.25  # rows of rare levels in both samples, on average; names of rows have two
 _NAMES = 50  # different texts, most of them once: names or free text rather than levels
 _WARNING_SHARE = 0.05  # of the rows in joined levels, which then are corrected in part only
+_MOSTLY = 0.5  # of the rows in joined levels: what is left says little, and costs a column a level
 _MANY_NUMBERS = 20  # different numbers written as text that are no codes
 
 
@@ -90,6 +92,8 @@ def _alike(
 
     Levels that are ``named`` without rows, by margins, stay levels.
     """
+    if declared == "number" or (declared is None and not named):
+        pair = _amounts(name, pair, found)
     pair = [_declared(part, declared) for part in pair]
     if declared is None and not named:
         pair = _truths(pair)
@@ -179,6 +183,24 @@ def _of_text(name: str, pair: list[Cells], found: Learned) -> list[Cells]:
     return pair
 
 
+def amounts_of(pair: Iterable[Cells]) -> Spelling | None:
+    """Return how both samples write amounts such as $1,012; None where a cell is something else."""
+    parts = [part for part in pair if not part.empty]
+    if any(part.kind not in ("category", "text", "number") for part in parts):
+        return None
+    return spelling_of(word for part in parts if part.is_text for word in part.words)
+
+
+def _amounts(name: str, pair: list[Cells], found: Learned) -> list[Cells]:
+    """Read text such as $1,012 as numbers where all of it, in both samples, is."""
+    spelling = amounts_of(pair)
+    if spelling is None:
+        return pair
+    word = next(word for part in pair if part.is_text for word in part.words)
+    found.spelled[name] = spelling, word
+    return [_numbers_of(part, "number", as_numbers(part, spelling)) for part in pair]
+
+
 def _counted_up(name: str, pair: list[Cells], found: Learned) -> list[Cells]:
     """Order text such as "4" and "5+" by its numbers, in both samples alike."""
     if {part.kind for part in pair if not part.empty} - {"category", "number"}:
@@ -243,7 +265,8 @@ def _rule_of_numbers(name: str, pair: list[Cells], found: Learned) -> Feature | 
         hour = bool(times.max() > times.min())
     kind: Any = pair[0].kind
     lost = bool(gaps.any())
-    return Feature(name, kind, (), fill, lost, lost, season, hour)
+    spelling = tuple(found.spelled[name][0]) if name in found.spelled else ()
+    return Feature(name, kind, (), fill, lost, lost, season, hour, spelling)
 
 
 def _rule_of_order(name: str, pair: list[Cells], found: Learned) -> Feature | None:
@@ -291,6 +314,9 @@ def _rule_of_levels(
     kept = tuple(level for level in order if level not in joined and level != MISSING)
     if joined:
         share = sum(mass[level] for level in joined) / len(pair)
+        if share > _MOSTLY and not insisted:
+            found.scattered[name] = len(joined), share
+            return None
         found.joined[name] = len(joined), share
         kept = (*(level for level in kept if level != OTHER), OTHER)
     if any(None in count for count in counts) or MISSING in levels:
@@ -388,9 +414,11 @@ class Learned:
     copies: list[tuple[str, str]] = field(default_factory=list)
     same_gaps: list[tuple[str, str]] = field(default_factory=list)
     joined: dict[str, tuple[int, float]] = field(default_factory=dict)  # levels, and their share
+    scattered: dict[str, tuple[int, float]] = field(default_factory=dict)  # left out: most joined
     filled: dict[str, tuple[int, int]] = field(default_factory=dict)  # gaps of both samples
     read_as: dict[str, list[str]] = field(default_factory=dict)  # dates or numbers, once text
     ordered: list[str] = field(default_factory=list)  # by their numbers, such as 5+
+    spelled: dict[str, tuple[Spelling, str]] = field(default_factory=dict)  # with one of the cells
 
     def notes(self, undo: Undo) -> list[Note]:
         """Say it in words."""
@@ -428,6 +456,12 @@ class Learned:
             found.append(Note("dates", f"Dates, as days since 1970-01-01: {_named(dates)}{more}."))
         for kind, names in self.read_as.items():
             found.append(Note("text", f"Text that was read as {kind}: {_named(names)}."))
+        for name, (spelling, word) in self.spelled.items():
+            text = (
+                f"Read {name!r} as numbers: {word!r} is {spelling.read(word):,.12g}; "
+                f"{undo(name, 'category')} reads it as categories."
+            )
+            found.append(Note("amounts", text))
         if self.filled:
             shown = ", ".join(f"{n!r} ({a:,} and {b:,})" for n, (a, b) in self.filled.items())
             text = f"Gaps (in training and target rows) were filled and marked: {shown}."
@@ -441,6 +475,13 @@ class Learned:
             text = f"Left out {name!r}: looks like names or free text, {count:,} different values"
             text += f"; {undo(name, 'category')} uses it." if usable else "."
             found.append(Note("free text", text))
+        for name, (count, share) in self.scattered.items():
+            text = (
+                f"Left out {name!r}: {_percent(share)} of the rows are at {count:,} levels with "
+                f"few rows each. Differences in this column are not corrected; "
+                f"{undo(name, 'category')} uses it, with these levels as one."
+            )
+            found.append(Note("scattered levels", text, "warning"))
         for name in self.rare:
             text = f"Left out {name!r}: each of its values has too few rows to be a category."
             found.append(Note("rare levels", text))
@@ -551,10 +592,16 @@ def are_brackets(levels: Sequence[str]) -> bool:
     return 2 < len(levels) == len(starts) and grows
 
 
-def as_numbers(cells: Cells) -> Real:
-    """Read cells as numbers, or refuse."""
+def as_numbers(cells: Cells, spelling: tuple[Any, ...] = ()) -> Real:
+    """Read cells as numbers, or as amounts of one ``spelling``; or refuse."""
     if not cells.is_text:
         return cells.values
+    if spelling:
+        amounts = {word: Spelling(*spelling).read(word) for word in cells.words}
+        strange = [word for word, number in amounts.items() if number is None]
+        if strange:
+            raise InputError(f"Column {cells.name!r} is not such a number: {strange[0]!r}.")
+        return cells.mapped(amounts, np.nan)  # type: ignore[arg-type]
     strange = [word for word in cells.words if not is_number(word)]
     if strange:
         raise InputError(f"Column {cells.name!r} is not a number: {strange[0]!r}.")

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -21,6 +21,7 @@ from ..data.values import days_of as days_of
 from ..data.values import formats_of as formats_of
 from ..data.values import is_iso as is_iso
 from ..data.values import look_like_dates
+from ..encoding.cells import Cells
 from ..encoding.learning import TRUTHS, are_truths
 from ..exceptions import InputError
 from ..numerics.array import Real
@@ -55,6 +56,14 @@ class Column:
 
     def __len__(self) -> int:
         return len(self.values)
+
+    @cached_property
+    def cells(self) -> Cells:
+        """The column as the encoder takes it."""
+        kind: Any = self.kind
+        if self.values.dtype == object:
+            return Cells.of_text(self.name, kind, self.values.tolist(), self.levels)
+        return Cells(self.name, kind, self.values)
 
 
 LONG_NUMBERS = Doubt(

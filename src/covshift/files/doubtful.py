@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..encoding import codes
-from ..encoding.learning import in_order
+from ..encoding.learning import amounts_of, in_order
 from ..numerics.array import Real
 from ..show.notes import Note
-from .columns import ID_ROWS, Column, formats_of, plain_number, spellings, too_long
+from .columns import ID_ROWS, Column, formats_of, spellings, too_long
 from .encoding import LARGEST, count_missing
 from .questions import OptionAnswer, Question, answer, joined, missing_answer
 from .table import Table
@@ -52,6 +52,11 @@ class Pair:
             if column.doubt is not None
         ]
         return " and ".join(dict.fromkeys(doubtful or self.titles))
+
+    @property
+    def are_amounts(self) -> bool:
+        """Whether all is text such as $1,012, which the encoder reads."""
+        return amounts_of(column.cells for column in self.columns) is not None
 
     @property
     def levels(self) -> set[str]:
@@ -89,7 +94,7 @@ def find_doubts(
         for name in names
     ]
     for pair in pairs:
-        if pair.name not in declared and _is_text(pair):
+        if pair.name not in declared and _is_text(pair) and not pair.are_amounts:
             _leave_out(pair, found, free=id is None and found.id is None and has_id)
     free = has_id and id is None and found.id is None
     for pair in pairs:
@@ -157,7 +162,7 @@ def _question(pair: Pair, *, declared: bool, free: bool) -> Question | None:
         return None
     doubts = {column.doubt.kind: column.doubt for column in pair.columns if column.doubt}
     text = any(column.values.dtype == object for column in pair.columns)
-    if text and in_order(pair.levels) is not None:  # which the encoder reads so
+    if text and (pair.are_amounts or in_order(pair.levels) is not None):  # as the encoder reads it
         return None
     if "mixed" in doubts:
         return _mixed(pair, doubts["mixed"].text, free)
@@ -166,7 +171,7 @@ def _question(pair: Pair, *, declared: bool, free: bool) -> Question | None:
         return Question(pair.name, pair.title, doubt, _dates(pair))
     if "numbers as text" in doubts:
         doubt = doubts["numbers as text"].text
-        return Question(pair.name, pair.title, doubt, _numbers_as_text(pair, free))
+        return Question(pair.name, pair.title, doubt, _numbers_as_text(pair))
     kinds = [_HOLDS.get(column.kind, "text") for column in pair.columns]
     if kinds[0] != kinds[1]:
         return _different(pair, kinds)
@@ -242,14 +247,13 @@ def _dates(pair: Pair) -> tuple[OptionAnswer, ...]:
     return (drop, *dates[:2], categories)
 
 
-def _numbers_as_text(pair: Pair, free: bool) -> tuple[OptionAnswer, ...]:
+def _numbers_as_text(pair: Pair) -> tuple[OptionAnswer, ...]:
     """Numbers in text, or in a spelling that the rest of the file does not have."""
     drop, categories = answer("drop", pair.name), answer("categorical", pair.name)
     numbers = [numbers_of(column) for column in pair.columns]
     words = {word for part in numbers for word in part.words}
     if not words:
         return (answer("numeric", pair.name), categories, drop)
-    advised = spellings(words)
     spelled = [
         OptionAnswer(
             tuple(shlex.split(options)),
@@ -257,12 +261,9 @@ def _numbers_as_text(pair: Pair, free: bool) -> tuple[OptionAnswer, ...]:
             f"Read {{}} as numbers ({options})",
             "reads such cells as numbers",
         )
-        for options in advised
+        for options in spellings(words)
     ]
-    if advised != ["--thousands ,"]:
-        return (drop, *spelled, categories)
-    read = [numbers_of(column, thousands=",") for column in pair.columns]
-    return (_with_rest(pair, spelled[0], (read[0], read[1]), free), drop, categories)
+    return (drop, *spelled, categories)
 
 
 def _different(pair: Pair, kinds: Sequence[str]) -> Question:
@@ -293,13 +294,13 @@ class Numbers:
         return int((~np.isnan(self.values)).sum())
 
 
-def numbers_of(column: Column, thousands: str | None = None) -> Numbers:
-    """Read a column as numbers, with this mark between ``thousands``."""
+def numbers_of(column: Column) -> Numbers:
+    """Read a column as numbers."""
     doubt = "" if column.doubt is None else column.doubt.kind
     if column.values.dtype != object:
         return Numbers(np.asarray(column.values, dtype=np.float64), doubt=doubt)
     different = set(column.values)
-    read: dict[object, float | None] = {value: _number(value, thousands) for value in different}
+    read: dict[object, float | None] = {value: _number(value) for value in different}
     found = [read[value] for value in column.values]
     values = np.array([np.nan if number is None else number for number in found])
     words = frozenset(str(value) for value, number in read.items() if number is None)
@@ -308,13 +309,11 @@ def numbers_of(column: Column, thousands: str | None = None) -> Numbers:
     return Numbers(values, words, sum(n is None for n in found), doubt)
 
 
-def _number(value: object, thousands: str | None) -> float | None:
+def _number(value: object) -> float | None:
     """Return a number, NaN for a missing cell, None for a word."""
     if value is None:
         return float("nan")
     text = str(value).strip()
-    if thousands is not None:
-        text = plain_number(text, ".", thousands) or text
     try:
         return None if "_" in text else float(text)
     except ValueError:

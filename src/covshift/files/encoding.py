@@ -87,7 +87,9 @@ class Encoding:
     def kinds(self) -> dict[str, Kind]:
         """What to read each column as."""
         return {
-            feature.name: "category" if feature.kind == "ordered" else feature.kind
+            feature.name: "category"
+            if feature.kind == "ordered" or feature.spelling
+            else feature.kind
             for feature in self.features
         }
 
@@ -120,7 +122,8 @@ class Encoding:
             flags = [item[name] for name in ("gaps", "indicator", "season", "hour")]
             if not isinstance(item["name"], str) or not all(isinstance(f, bool) for f in flags):
                 raise ValueError("a feature of unknown kind")
-            features.append(Feature(**{**item, "levels": tuple(item["levels"])}))
+            tuples = {name: tuple(item.get(name, ())) for name in ("levels", "spelling")}
+            features.append(Feature(**{**item, **tuples}))
         return cls.of(features)
 
     @classmethod

@@ -67,15 +67,7 @@ class Table:
 
     def read_cells(self) -> dict[str, Cells]:
         """Columns as the encoder takes them."""
-        found = {}
-        for name, column in self.columns.items():
-            kind: Any = column.kind
-            if column.values.dtype == object:
-                cells = column.values.tolist()
-                found[name] = Cells.of_text(name, kind, cells, column.levels)
-            else:
-                found[name] = Cells(name, kind, column.values)
-        return found
+        return {name: column.cells for name, column in self.columns.items()}
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         return np.column_stack([self[name] for name in self.columns]).astype(dtype or np.float64)
