@@ -1,7 +1,9 @@
 """Pages of the documentation run from top to bottom and print what they show.
 
 Words must agree exactly, numbers nearly: the last digits may depend on versions of other libraries,
-and so may the mixture of outcome models, whose lines are left out.
+and so may the mixture of outcome models, whose lines are left out. Lines of a console block that
+call covshift run in their place, in a temporary folder. The page writes the files that they read,
+in an example that the reader sees or in a comment ``<!-- files ... -->`` of Python code.
 
     python tests/pages.py docs/estimate.md README.md    # writes what the examples print today
 """
@@ -13,6 +15,8 @@ import io
 import re
 import shlex
 import sys
+import tempfile
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -21,6 +25,9 @@ import numpy as np
 from command import covshift
 
 DOCS = Path(__file__).parents[1] / "docs"
+BLOCK = re.compile(
+    r"^```(python|text|console)\n(.*?)^```$|^<!-- files\n(.*?)^-->$", flags=re.DOTALL | re.MULTILINE
+)
 NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]\d+)?")
 
 
@@ -40,22 +47,69 @@ def check_text(
     name: str, text: str, *, atol: float, rtol: float, shows_all: bool = True
 ) -> dict[str, Any]:
     """Do so with a text. If it shows all, an example without an output must print nothing."""
-    text = re.sub(r"^```(?:console|py)\n.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
-    blocks = re.findall(r"^```(python|text)\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)
+    text = re.sub(r"^```py\n.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
+    blocks = [(kind or "files", code or files) for kind, code, files in BLOCK.findall(text)]
     # A fence of another kind would be an example that nobody runs.
-    assert 2 * len(blocks) == len(re.findall(r"^```", text, flags=re.MULTILINE)) > 0
+    fenced = [kind for kind, _ in blocks if kind != "files"]
+    assert 2 * len(fenced) == len(re.findall(r"^```", text, flags=re.MULTILINE)) > 0
     namespace: dict[str, Any] = {"__name__": name}
-    for (kind, block), (following, output) in pairwise([*blocks, ("end", "")]):
-        if kind == "text":
-            assert following != "text", "an output without its code"
-            continue
-        printed = io.StringIO()
-        with contextlib.redirect_stdout(printed):
-            exec(compile(block, name, "exec"), namespace)
-        if following == "text" or shows_all:
-            expected = output if following == "text" else ""
-            check_agrees(printed.getvalue(), expected, atol=atol, rtol=rtol)
+    with _folder(text):
+        for (kind, block), (following, output) in pairwise([*blocks, ("end", "")]):
+            if kind == "text":
+                assert following != "text", "an output without its code"
+            elif kind == "console":
+                run_console(block)
+            elif kind == "files":
+                exec(compile(block, name, "exec"), namespace)
+            else:
+                printed = io.StringIO()
+                with contextlib.redirect_stdout(printed):
+                    exec(compile(block, name, "exec"), namespace)
+                if following == "text" or shows_all:
+                    expected = output if following == "text" else ""
+                    check_agrees(printed.getvalue(), expected, atol=atol, rtol=rtol)
     return namespace
+
+
+@contextlib.contextmanager
+def _folder(text: str) -> Iterator[None]:
+    """A folder of its own for a page whose commands read and write files."""
+    if not any(commands_of(block) for kind, block, _ in BLOCK.findall(text) if kind == "console"):
+        yield
+        return
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        yield
+
+
+def commands_of(block: str) -> list[tuple[str, str]]:
+    """Lines of a console block that call covshift, and what the page shows below each."""
+    found = []
+    for step in re.split(r"^(?=\$ |covshift )", block.replace("\\\n", ""), flags=re.MULTILINE):
+        line, _, shown = step.removeprefix("$ ").removeprefix(".venv/bin/").partition("\n")
+        if line.startswith("covshift "):
+            found.append((line, shown if step.startswith("$ ") else ""))
+    return found
+
+
+def check_commands(name: str) -> None:
+    """Run a page's commands in order, in a temporary folder."""
+    namespace: dict[str, Any] = {"__name__": name}
+    with _folder(page(name)):
+        for kind, code, files in BLOCK.findall(page(name)):
+            if files:
+                exec(compile(files, name, "exec"), namespace)
+            elif kind == "console":
+                run_console(code)
+
+
+def run_console(block: str) -> None:
+    """Run the lines of a console block that call covshift; words that the page shows must agree."""
+    for line, shown in commands_of(block):
+        _, *argv = shlex.split(line, comments=True)
+        result = covshift(*argv)
+        assert result.code == 0, f"{line}\n{result.err}"
+        if shown.strip():
+            check_words(result.out, shown)
 
 
 def run_notebook(notebook: dict[str, Any], *, atol: float = 0.02, rtol: float = 0.05) -> None:

@@ -635,19 +635,17 @@ def test_the_demo_runs_from_files_to_report(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = covshift("demo", "--rows", "100")
     assert result.code == 0, result.err
-    made = {path.name for path in Path("out/demo").iterdir()}
-    assert {"survey.csv", "population.csv", "sport_population.csv"} <= made
-    assert {"model.covshift", "intervals.csv", "weights.csv", "report.html"} <= made
-    questions = re.findall(r"^\d\. .*", result.out, flags=re.MULTILINE)
-    assert [int(question[0]) for question in questions] == [1, 2, 3, 4, 5]
-    with Path("out/demo/population.csv").open() as file:
-        truth = np.mean([float(line["chronic_condition"]) for line in csv.DictReader(file)])
-    assert f"The truth: {truth:.1%} of population.csv." in result.out
-    assert len(re.findall(r"^The truth: ", result.out, flags=re.MULTILINE)) == 3
-    assert "covshift report   sample.csv" in result.out.splitlines()[-1]
+    assert "survey.csv" in {path.name for path in Path("out/demo").iterdir()}
+    assert Path("out/demo/report.html").stat().st_size > 10_000
+    questions = re.findall(r"^\d\. (.*?\?)", result.out, flags=re.MULTILINE)
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    assert questions == re.findall(r"^### (.*)$", readme, flags=re.MULTILINE)
+    assert len(re.findall(r"^The truth: ", result.out, flags=re.MULTILINE)) == 4
     monkeypatch.chdir("out/demo")  # where its commands print what it shows
-    line = re.search(r"^\$ covshift (evaluate .*) \| head -n 1\n(.*)$", result.out, re.MULTILINE)
-    assert covshift(*line[1].split()).out.splitlines()[0] == line[2]
+    commands = re.findall(r"^  covshift (\w+ sport_.*)$", result.out, flags=re.MULTILINE)
+    assert [command.split()[0] for command in commands] == ["estimate", "evaluate", "compare"]
+    for command in commands:
+        assert covshift(*command.split()).out.splitlines()[0] in result.out
 
 
 def test_an_interrupted_command_says_what_it_wrote(tmp_path, monkeypatch):
@@ -657,7 +655,7 @@ def test_an_interrupted_command_says_what_it_wrote(tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(demo, "_tell", stop)
+    monkeypatch.setattr(demo, "ask", stop)
     result = covshift("demo", "-o", "d")
     assert result.code == 130
     wrote = f"Before that it wrote {Path('d/survey.csv')}, {Path('d/population.csv')}."

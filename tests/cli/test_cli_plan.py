@@ -13,6 +13,7 @@ from command import covshift, rows, write
 from covshift import Predictions, plan
 
 N, M = 46, 70
+FILE = ("-o", "to_label.csv")
 TRAIN = rows(N)
 TARGET = rows(M, 0.4, seed=1, label=False)
 
@@ -40,7 +41,9 @@ def written(path):
 
 
 def test_the_rows_are_written_as_they_are_with_a_column_to_fill_in(files):
-    done = call("--count", "20")
+    assert call("--count", "20").code == 0
+    assert sorted(path.name for path in files.iterdir()) == ["target.csv", "train.csv"]
+    done = call("--count", "20", *FILE)
     assert done.code == 0
     assert "Label 20 of 70 target rows" in done.out
     lines = written("to_label.csv")
@@ -78,12 +81,12 @@ def test_metrics_of_a_model_can_be_planned_for(files):
 
 
 def test_a_file_is_never_overwritten_unless_told(files):
-    assert call("--count", "20").code == 0
+    assert call("--count", "20", *FILE).code == 0
     before = (files / "to_label.csv").read_bytes()
-    again = call("--count", "30")
+    again = call("--count", "30", *FILE)
     assert (again.code, (files / "to_label.csv").read_bytes()) == (2, before)
     assert "--force" in again.err
-    assert call("--count", "30", "--force").code == 0
+    assert call("--count", "30", "--force", *FILE).code == 0
     assert len(written("to_label.csv")) == 30
 
 
@@ -93,7 +96,7 @@ def test_columns_of_the_targets_that_the_file_needs_are_left_out(files):
         *([str(7 * k), *row, "1"] for k, row in enumerate(TARGET[1:])),
     ]
     write(files / "target.csv", named)
-    done = call("--count", "20", "--drop", "row")
+    done = call("--count", "20", "--drop", "row", *FILE)
     assert "called 'row'" in done.err
     lines = written("to_label.csv")
     assert list(lines[0]) == ["row", *TARGET[0], "y", "probability"]
@@ -133,7 +136,7 @@ def test_a_plan_that_was_filled_in_is_taken_back(files, command):
     write(files / "train.csv", scored(TRAIN, np.linspace(0.1, 0.9, N)))
     write(files / "target.csv", scored(TARGET, np.linspace(0.9, 0.1, M)))
     said = ["--score", "p"] if command == "evaluate" else ["--drop", "p"]
-    assert call("--count", "20", *said).code == 0
+    assert call("--count", "20", *said, *FILE).code == 0
     with open("to_label.csv", newline="", encoding="utf-8") as file:
         head, *lines = csv.reader(file)
     for k, line in enumerate(lines):

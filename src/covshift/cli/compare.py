@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from ..files.samples import TwoFiles
 
 LEAST_ROWS = 10  # of which a comparison holds out some
+_METHOD = (
+    "--method NAME...  compare only these with the unweighted model (default: all; repeatable)"
+)
 _COMPARISON = """
 --loss squared_error|zero_one|log_loss  loss to compare (default: squared_error; for classes, of
   their probabilities)
@@ -33,17 +36,18 @@ def add(commands: Any) -> None:
     )
     options.add_samples(parser, label="required")
     options.add_task(parser)
-    add_comparison(parser)
+    options.add_options(add_comparison(parser), _METHOD)
     options.add_output(parser)
     options.add_verdict(parser)
     parser.set_defaults(run=run)
 
 
-def add_comparison(parser: argparse.ArgumentParser) -> None:
-    """Add how the comparison is made."""
+def add_comparison(parser: argparse.ArgumentParser) -> Any:
+    """Add how the comparison is made; return the group of these options."""
     rows = ", ".join(f"{entry.max_rows} for {entry.name}" for entry in learners())
     group = parser.add_argument_group("comparison")
     options.add_options(group, _COMPARISON % rows, loss={"default": "squared_error"})
+    return group
 
 
 def run(args: argparse.Namespace) -> int:
@@ -58,13 +62,13 @@ def run(args: argparse.Namespace) -> int:
         beside = read_margin_samples(args)
         console.step("diagnosing the shift")
         samples, diagnosis = beside.samples, beside.diagnosis()
-        comparison = comparison_of(samples, args, beside.read())
+        comparison = comparison_of(samples, args, beside.read(), methods=args.method)
     else:
         console.step("reading")
         samples = options.samples_of(args)
         console.step("diagnosing the shift")
         diagnosis = diagnosis_of(samples, args)
-        comparison = comparison_of(samples, args)
+        comparison = comparison_of(samples, args, methods=args.method)
     console.tell(*comparison.notes)
     if args.json:
         extra = {"verdict": diagnosis.verdict, "notes": samples.notes + comparison.notes}
@@ -98,7 +102,7 @@ def comparison_of(
     given: dict[str, Any] = {
         "learner": args.learner,
         "task": labels.task,
-        "methods": methods,
+        "methods": methods or None,
         "loss": args.loss,
         "sample_weight": samples.weight,
         "max_rows": args.max_rows,

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import argparse
 import csv
-import io
 import itertools
-import math
-import re
 import shlex
 import sys
-from collections.abc import Iterable
-from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
 from ..exceptions import InputError
 from . import console, options
 
-_MODEL, _INTERVALS, _REPORT = "model.covshift", "intervals.csv", "report.html"
+CONDITION, SPORT, FOREST = "chronic_condition", "sport", "forest"
+SURVEY, POPULATION, REPORT = "survey.csv", "population.csv", "report.html"
+SPORT_SURVEY, REST, SPORT_POPULATION = "sport_survey.csv", "sport_rest.csv", "sport_population.csv"
 _AGES = (18, 30, 40, 50, 60, 70, 91)
 _BAR = 24  # characters of the longest bar
 _OPTIONS = """
@@ -35,9 +32,9 @@ def add(commands: Any) -> None:
         commands,
         "demo",
         "Make up a survey that some people answer more often than others, and a sample of the "
-        "population; then ask what a number is there, how good a model is there, how sure its "
-        "predictions are, where the two differ, and whether a correction helps. The truth is "
-        "known, and every answer is checked against it.",
+        "population; then ask what a number is there, how good a model is there, how far off its "
+        "predictions may be, and whether a model needs a correction. The truth is known, and "
+        "every answer is checked against it.",
     )
     defaults: Any = {"output": {"default": "out/demo"}, "rows": {"default": 500}}
     options.add_options(parser, _OPTIONS, **defaults)
@@ -46,28 +43,25 @@ def add(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the files, then call the commands as a user would, and check what they say."""
+    """Write the files, ask the library, and check what it answers."""
     folder = Path(args.output)
-    answers, population = folder / SURVEY, folder / POPULATION
     if args.rows < 100:
         raise InputError(f"--rows {args.rows}: the demonstration needs at least 100.")
-    refuse_other_files(answers, args.force)
+    refuse_other_files(folder / SURVEY, args.force)
     folder.mkdir(parents=True, exist_ok=True)
     write_survey(folder, args.rows, args.seed)
     if args.files_only:
-        print(f"Wrote {answers} and {population}.")
+        print(f"Wrote {folder / SURVEY} and {folder / POPULATION}.")
         return 0
     print(
-        "A made-up health survey: older and richer people answer more often. survey.csv holds\n"
-        "those who answered, population.csv a random sample of everybody. It was generated\n"
-        f"(seed {args.seed}), so the truth is known; the answers are checked against it, and do "
-        "not use it.\n"
+        "A made-up survey of health and minutes of sport per week: older and richer people answer\n"
+        f"more often. It was generated (seed {args.seed}), so the truth is known; the answers are "
+        "checked against\nit, and do not use it. The commands below give the same answers from "
+        f"the files in\n{shlex.quote(str(folder))}.\n"
     )
-    print(f"$ cd {shlex.quote(str(folder))}\n")
-    with chdir(folder):
-        _tell(Steps(args.parse, args.seed), args.rows)
+    ask(folder, args.rows, args.seed)
     print(
-        f"The report: {folder / _REPORT} (open it in a browser). With your own files:\n\n"
+        f"The report: {folder / REPORT} (open it in a browser). With your own files:\n\n"
         "  covshift estimate sample.csv population.csv --outcome COLUMN\n"
         "  covshift evaluate sample.csv population.csv --label COLUMN --score COLUMN\n"
         "  covshift report   sample.csv population.csv --label COLUMN -o report.html"
@@ -75,102 +69,85 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _tell(step: Steps, rows: int) -> None:
-    """Ask the questions in the folder of the files, one after the other."""
-    survey = [SURVEY, POPULATION, "--id", "person"]
-    sport = [SPORT_POPULATION, "--id", "person", "--label", SPORT]
+def ask(folder: Path, rows: int, seed: int) -> None:
+    """Ask the four questions of a second survey, and write the report of the answers."""
+    import pyarrow as pa
+    from sklearn.ensemble import RandomForestRegressor
+    from sklearn.linear_model import LinearRegression
 
-    step.ask("1. How many have a chronic condition?")
-    step("estimate", *survey, "--outcome", CONDITION, head=4)
-    print(f"The truth: {column(POPULATION, CONDITION).mean():.1%} of population.csv.\n")
+    from .. import ConformalRegressor, Predictions, Reweighted, compare, estimate, evaluate, report
+    from ..datasets import make_survey
 
-    step.ask("2. How good is a model there? Minutes of sport, by a random forest")
-    write_sport(Path(), rows, step.seed)
-    judged = ["--prediction", FOREST, "--metric", "mae"]
-    step("evaluate", HELD_OUT, *sport, *judged, head=1)
-    truth, forest = column(SPORT_POPULATION, SPORT), column(SPORT_POPULATION, FOREST)
-    print(
-        f"The truth: {abs(truth - forest).mean():.3g}. On the answers it looks better than it is: "
-        "the young, whose sport\nvaries most, seldom answer.\n"
+    made = make_survey(2 * rows, 2 * rows, outcome="sport", random_state=seed)
+    X, y, T, truth = made.X, made.y, made.X_target, made.y_target
+    forest = RandomForestRegressor(min_samples_leaf=5, random_state=seed).fit(X[:rows], y[:rows])
+    judged, predicted = forest.predict(X[rows:]), forest.predict(T)
+    names = [*made.feature_names]
+    survey = pa.table(dict(zip([*names, SPORT], [*X.T, y], strict=True)))
+    population = pa.table(dict(zip(names, T.T, strict=True)))
+    rest = survey.slice(rows)
+    _write(folder / SPORT_SURVEY, [*names, SPORT], X, y)
+    _write(folder / REST, [*names, SPORT, FOREST], X[rows:], y[rows:], judged)
+    _write(folder / SPORT_POPULATION, [*names, FOREST], T, predicted)
+    files = f"{SPORT_SURVEY} {SPORT_POPULATION}"
+
+    _question("1. What is it in the population? Minutes of sport per week")
+    mean = estimate(survey, SPORT, population, random_state=seed)
+    _answer(mean.sentence, f"{truth.mean():.1f}")
+    print(picture(X[:, 0], T[:, 0], mean.weights))
+    _command(f"estimate {files} --outcome {SPORT}", seed)
+
+    _question("2. How good is my model there? A random forest that predicts them")
+    scores = Predictions({FOREST: judged}, {FOREST: predicted}, task="numbers")
+    error = evaluate(scores, rest, SPORT, population, metrics="mae", random_state=seed)
+    _answer(error.sentence, f"{abs(truth - predicted).mean():.1f}")
+    judge = f"evaluate {REST} {SPORT_POPULATION} --label {SPORT}"
+    _command(f"{judge} --prediction {FOREST} --metric mae", seed)
+
+    _question("3. How far off may a prediction be? Intervals of the forest for 90%")
+    conformal = ConformalRegressor(forest, prefit=True, random_state=seed)
+    conformal.fit(X[rows:], y[rows:], X_target=T)
+    intervals = conformal.predict_interval(T, coverage=0.9)
+    held = f"{intervals.covers(truth).mean():.1%} are inside"
+    _answer(f"Expected coverage: {conformal.expected_coverage(0.9)}.", held)
+    print("  Intervals of our own models: covshift fit --calibrate, then covshift predict.\n")
+
+    _question("4. Does my model need a correction? A linear one")
+    choice = compare(
+        survey, SPORT, population, learner="linear", methods=["cdf"], random_state=seed
     )
+    risks = [
+        ((model.predict(T) - truth) ** 2).mean()
+        for model in (
+            LinearRegression().fit(X, y),
+            Reweighted(LinearRegression(), weighter="cdf").fit(X, y, X_target=T),
+        )
+    ]
+    _answer(choice.sentence, f"{risks[0]:,.0f} without the correction, {risks[1]:,.0f} with it")
+    _command(f"compare {files} --label {SPORT} --learner linear --method cdf", seed)
 
-    step.ask("3. How sure is a prediction there? Intervals for 90%")
-    step("fit", TRAIN, *sport, "--method", "none", "-o", _MODEL, "--force", head=1)
-    predict = ["predict", _MODEL, SPORT_POPULATION, "--interval", "90"]
-    predict += ["--calibration", HELD_OUT, "-o", _INTERVALS, "--force"]
-    step(*predict, grep="^Coverage", stderr=True)
-    low, high, middle = (column(_INTERVALS, name) for name in ("lower", "upper", "prediction"))
-    inside = ((low <= truth) & (truth <= high)).mean()
-    plain = (abs(truth - middle) <= step.plain_width()).mean()
-    print(f"The truth: {inside:.1%} are inside. Without weights: {plain:.1%}.\n")
-
-    step.ask("4. Where do the samples differ, and can weights repair it?")
-    step("diagnose", *survey, "--label", CONDITION, head=4)
-    step("weigh", *survey, "--label", CONDITION, "-o", "weights.csv", "--force")
-    print(_picture())
-
-    step.ask("5. Which correction helps a model, if any? Minutes of sport, by a linear model")
-    lines = "^(Use|Keep|method|none|cdf|vsvm)"
-    step("compare", TRAIN, *sport, "--learner", "linear", grep=lines)
-    print("Truth: squared error in the population, which had no part in the choice.\n")
-
-    step.ask("All of it in one file, for the chronic condition")
-    report = ["--label", CONDITION, "--learner", "linear", "-o", _REPORT, "--force"]
-    step("report", *survey, *report)
-    print()
+    text = report.build(mean, error, choice, intervals, title="Minutes of sport, a made-up survey")
+    with console.text_file(str(folder / REPORT)) as file:
+        file.write(text)
 
 
-class Steps:
-    """Runs commands as a user would, and shows the first lines of what they print."""
-
-    def __init__(self, parse: Any, seed: int) -> None:
-        self.parse, self.seed = parse, seed
-
-    def ask(self, question: str) -> None:
-        """Say what comes."""
-        print(console.paint(question, "bold", sys.stdout))
-
-    def __call__(self, *command: str, head: int = 0, grep: str = "", stderr: bool = False) -> None:
-        """Run a command; show the lines of its output that the pipe after it would let through."""
-        pipe = f" | head -n {head}" if head else f" | grep -E {shlex.quote(grep)}" if grep else ""
-        shown = shlex.join(["covshift", *command]) + (" 2>&1" if stderr else "") + pipe
-        print(f"$ {shown}", flush=True)
-        lines = self.run(*command, stderr=stderr).splitlines()
-        kept = [line for line in lines if re.search(grep, line)] if grep else lines[:head]
-        if kept:
-            print("\n".join(kept), flush=True)
-
-    def run(self, *command: str, stderr: bool = False) -> str:
-        """Run a command, and return what it prints; warnings go where they always go."""
-        args: argparse.Namespace = self.parse(list(command))
-        args.argv = list(command)
-        before, console.quiet = console.quiet, not stderr
-        printed = io.StringIO()
-        try:
-            with redirect_stdout(printed):
-                if stderr:
-                    with redirect_stderr(printed):
-                        args.run(args)
-                else:
-                    args.run(args)
-        finally:
-            console.quiet = before
-        return printed.getvalue()
-
-    def plain_width(self) -> float:
-        """Half the width of ordinary 90% intervals, from the same model and held-out rows."""
-        self.run("predict", _MODEL, HELD_OUT, "-o", "held_out_predictions.csv", "--force")
-        said = column("held_out_predictions.csv", "prediction")
-        errors = sorted(abs(column(HELD_OUT, SPORT) - said))
-        return float(errors[math.ceil(0.9 * (len(errors) + 1)) - 1])
+def _question(text: str) -> None:
+    print(console.paint(text, "bold", sys.stdout), flush=True)
 
 
-def _picture() -> str:
+def _answer(sentence: str, truth: str) -> None:
+    print(f"{sentence}\nThe truth: {truth}.\n", flush=True)
+
+
+def _command(command: str, seed: int) -> None:
+    print(f"  covshift {command}" + (f" --seed {seed}" if seed else "") + "\n")
+
+
+def picture(answers: Any, people: Any, weights: Any) -> str:
     """Draw the ages of the survey, of the population, and of the survey once weighted."""
     import numpy as np
 
-    answers, people = column(SURVEY, "age"), column(POPULATION, "age")
-    pairs = ((answers, None), (people, None), (answers, column("weights.csv", "weight")))
+    pairs = ((answers, None), (people, None), (answers, weights))
     counts = [np.histogram(ages, _AGES, weights=w)[0] for ages, w in pairs]
     bars = [count / count.sum() for count in counts]
     longest = max(map(max, bars))
@@ -183,15 +160,6 @@ def _picture() -> str:
         ]
         lines.append(f"  {low}-{high - 1}  " + "".join(cells).rstrip())
     return "\n".join(lines) + "\n"
-
-
-# The files of ``covshift demo``: a survey that some people answer more often than others.
-
-
-CONDITION, SPORT = "chronic_condition", "sport_minutes"
-SURVEY, POPULATION = "survey.csv", "population.csv"
-TRAIN, HELD_OUT, SPORT_POPULATION = "sport_train.csv", "sport_held_out.csv", "sport_population.csv"
-FOREST = "forest"
 
 
 def refuse_other_files(answers: Path, force: bool) -> None:
@@ -212,40 +180,20 @@ def write_survey(folder: Path, rows: int, seed: int) -> None:
 
     survey = make_survey(rows, 2 * rows, random_state=seed)
     names = [*survey.feature_names, CONDITION]
-    _write(folder / SURVEY, names, survey.X, survey.y)
-    _write(folder / POPULATION, names, survey.X_target, survey.y_target)
+    for name, X, y in (
+        (SURVEY, survey.X, survey.y),
+        (POPULATION, survey.X_target, survey.y_target),
+    ):
+        people = [f"{name[0]}{k}" for k in range(1, len(X) + 1)]
+        _write(folder / name, names, X, y, person=people)
 
 
-def write_sport(folder: Path, rows: int, seed: int) -> None:
-    """Write a second survey, about sport, with the predictions of a random forest.
-
-    The forest is trained on the first half of the answers, as a user's own model would be.
-    """
-    from sklearn.ensemble import RandomForestRegressor
-
-    from ..datasets import make_survey
-
-    sport = make_survey(2 * rows, 2 * rows, outcome="sport", random_state=seed)
-    X, y, T = sport.X, sport.y, sport.X_target
-    forest = RandomForestRegressor(min_samples_leaf=5, random_state=seed).fit(X[:rows], y[:rows])
-    names = [*sport.feature_names, SPORT]
-    _write(folder / TRAIN, names, X[:rows], y[:rows])
-    names.append(FOREST)
-    _write(folder / HELD_OUT, names, X[rows:], y[rows:], forest.predict(X[rows:]))
-    _write(folder / SPORT_POPULATION, names, T, sport.y_target, forest.predict(T))
-
-
-def _write(path: Path, names: list[str], X: Any, *columns: Any) -> None:
-    rows: Iterable[Any] = zip(X.tolist(), *(column.tolist() for column in columns), strict=True)
+def _write(
+    path: Path, names: list[str], X: Any, *more: Any, person: list[str] | None = None
+) -> None:
+    cells = [*X.T, *more]
+    columns = [[f"{value:.12g}" for value in column.tolist()] for column in cells]
     with console.text_file(str(path)) as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["person", *names])
-        for k, (x, *outcomes) in enumerate(rows, start=1):
-            writer.writerow([f"{path.name[0]}{k}", *(f"{value:g}" for value in (*x, *outcomes))])
-
-
-def column(path: str, name: str) -> Any:
-    """Read the numbers of a column: an array."""
-    from ..files.table import read_table
-
-    return read_table(path, {name: "number"})[name]
+        writer.writerow(names if person is None else ["person", *names])
+        writer.writerows(zip(*columns if person is None else (person, *columns), strict=True))

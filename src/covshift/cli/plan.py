@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from ..evaluations import Plan
     from ..files.samples import TwoFiles
 
-OUTPUT = "to_label.csv"
 _ABSENT = {"default": None}
 _COLUMNS = """
 --outcome, --label COL...  the outcome that is to be labelled
@@ -42,8 +41,8 @@ def add(commands: Any) -> None:
         commands,
         "plan",
         "Choose the target rows whose outcomes are most informative about a number of covshift "
-        "estimate, or a metric of covshift evaluate, and say how many are needed. Writes them "
-        "with an empty column to fill in.",
+        "estimate, or a metric of covshift evaluate, and say how many are needed. -o writes "
+        "them with an empty column to fill in.",
     )
     columns = options.add_samples(parser, label=None)
     options.add_options(columns, _COLUMNS, outcome=_ABSENT)
@@ -56,11 +55,11 @@ def add(commands: Any) -> None:
     group = parser.add_argument_group("labels")
     options.add_options(group, _PLAN, confidence={"default": 0.95})
     options.add_seed(group)
-    group = options.add_output(parser, what=f"rows to label (default: {OUTPUT})")
+    group = options.add_output(parser, what="rows to label")
     options.add_options(group, "--json  print JSON on stdout")
     others = dict.fromkeys(("strata", "cluster", "fpc", "replicate_weights"))  # of other commands
     others |= dict.fromkeys(("batch", "target_label"))
-    parser.set_defaults(run=run, needs={"outcome": "--outcome"}, output=OUTPUT, **others)
+    parser.set_defaults(run=run, needs={"outcome": "--outcome"}, **others)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -68,7 +67,8 @@ def run(args: argparse.Namespace) -> int:
     _check(args)
     judged = bool(args.score or args.prediction or args.model or args.metric)
     samples, found = (_of_model if judged else _of_quantity)(args)
-    _write(found, samples, args)
+    if args.output is not None:
+        _write(found, samples, args)
     if args.json:
         data = found.to_dict()
         data["notes"] = [*samples.notes, *data["notes"]]
@@ -78,6 +78,8 @@ def run(args: argparse.Namespace) -> int:
         print(found, file=sys.stderr)
     else:
         console.emit(str(found), None)
+        if args.output is None:
+            console.note("-o to_label.csv writes these rows, with an empty column to fill in.")
     return 0
 
 
