@@ -100,6 +100,40 @@ def test_holm_by_hand_and_in_any_order():
 # Jointly
 
 
+@pytest.mark.parametrize(("slope", "low", "high"), [(1.0, 0.62, 0.76), (0.0, 0.45, 0.55)])
+@pytest.mark.parametrize("digits", [8, 0])
+def test_respondents_who_are_part_of_the_target_are_told_apart_by_their_age_alone(
+    slope, low, high, digits
+):
+    rng = np.random.default_rng(0)
+    T = np.round(rng.normal(size=(600, 3)) * [16, 25, 9], digits)
+    chance = np.exp(slope * T[:, 0] / 16)
+    X = T[rng.choice(600, 240, replace=False, p=chance / chance.sum())]
+    found = diagnose(X, T, methods=())
+    assert low < found.auc.value < high
+    note = next(note for note in found.notes if note.kind == "shared rows")
+    assert "240 of the 600 target rows" in note.text
+    others = diagnose(X, np.round(rng.normal(size=(600, 3)) * [16, 25, 9], digits), methods=())
+    assert not [note for note in others.notes if note.kind == "shared rows"]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("inside", [True, False])
+def test_without_a_shift_the_auc_is_one_half_whoever_is_in_the_target(inside):
+    values = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        T, others = (
+            np.column_stack(
+                [rng.integers(20, 80, 500), rng.integers(0, 2, 500), rng.integers(1, 5, 500)]
+            )
+            for _ in range(2)
+        )
+        X = (T if inside else others)[:200]
+        values.append(two_sample_auc(X * 1.0, T * 1.0, np.full(500, 1 / 500)).value)
+    assert abs(np.mean(values) - 0.5) < 0.025
+
+
 def test_weighted_auc_is_that_of_scikit_learn():
     rng = np.random.default_rng(0)
     train, target = rng.integers(0, 9, 40) / 2.0, rng.integers(2, 12, 60) / 2.0

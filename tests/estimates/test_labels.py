@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 
 from covshift import Labels, Margins, Quantile, Ratio, estimate
 from covshift.engine.intervals import Number
-from covshift.engine.labels import Known, combined, slopes
+from covshift.engine.labels import Known, chances_of_draw, combined, slopes
 from covshift.exceptions import InputError, NoOverlapError
 from covshift.numerics.influence import Influence
 
@@ -258,6 +258,37 @@ def test_rows_that_are_unlike_the_rest_get_a_note():
         assert not [note for note in found.notes if note.kind == "selected labels"]
     with pytest.raises(InputError, match="or selected=True"):
         estimate(X, Y, T, y_target=Labels(ALL, probability=np.ones(M), selected=True))
+
+
+def rare_levels(rows, seed):
+    """A table as they come: levels of .3 to 60 %, counts that are mostly zero, skewed spending."""
+    rng = np.random.default_rng(seed)
+    levels = rng.choice(12, rows, p=[0.6, 0.2, 0.1, 0.04, 0.02, 0.01] + [0.005] * 6)
+    spending, visits = np.exp(2 * rng.normal(size=rows)), rng.poisson(0.05, rows)
+    return np.column_stack([np.eye(12)[:, :11][levels], spending, visits])
+
+
+def test_a_rare_level_among_random_labels_is_no_alarm():
+    there = rare_levels(400, 0)
+    rare = int(np.argmin(there[:, :11].sum(axis=0)))
+    order = np.argsort(-there[:, rare], kind="stable")
+    for rows in (np.r_[order[:1], order[50:79]], order[50:80]):  # one of these rows, and none
+        assert chances_of_draw(there, rows)[rare] > 0.05
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("count", [25, 50, 100])
+def test_random_labels_are_rarely_called_selected_and_selected_ones_mostly(count):
+    there = rare_levels(1000, 1)
+    rng = np.random.default_rng(count)
+    chance = there[:, 11] ** 0.5  # log-odds of one per standard deviation of log-spending
+
+    def alarms(p):
+        draws = (rng.choice(1000, count, replace=False, p=p) for _ in range(400))
+        return np.mean([13 * chances_of_draw(there, rows).min() < 0.01 for rows in draws])
+
+    assert alarms(None) <= 0.02
+    assert alarms(chance / chance.sum()) > 0.7
 
 
 @pytest.mark.parametrize("far", [0.0, 9.0])

@@ -308,6 +308,13 @@ def test_balance_is_that_of_the_answers_own_weights():
         assert line["finding"].startswith(f"largest standardised difference {worst:.3f}")
 
 
+def test_the_checklist_counts_target_rows_that_are_sample_rows():
+    both = np.random.default_rng(0).normal(size=(60, 1))
+    found = estimate(both[:40], both[:40, 0], both, method="weights")
+    line = next(n for n in found.checklist() if n["item"] == "Target rows in the sample")
+    assert line["finding"] == "40 of 60 target rows are sample rows"
+
+
 @pytest.mark.thorough
 def test_columns_and_gaps_are_listed():
     lines = {line["item"]: line["finding"] for line in estimate(TABLE, SOME, TABLE_T).checklist()}

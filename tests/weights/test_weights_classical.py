@@ -748,6 +748,15 @@ def test_importance_takes_a_weighter_or_its_name():
     assert not np.allclose(weighted.diagonal(), expected)
 
 
+def test_a_copy_of_a_row_in_the_target_teaches_nothing_about_it():
+    rng = np.random.default_rng(0)
+    T = rng.normal(size=(400, 2))
+    chance = np.exp(T[:, 0]) / np.exp(T[:, 0]).sum()
+    X = T[rng.choice(400, 150, replace=False, p=chance)]
+    nearest = Discriminative(KNeighborsClassifier(1), random_state=0).fit(X, X_target=T)
+    assert np.corrcoef(nearest.weights_, X[:, 0])[0, 1] < -0.2
+
+
 @pytest.mark.thorough
 def test_equal_means_end_without_a_warning_of_the_solver():
     # Shuffled, so that the gradient at the optimum is rounding in some of these draws and not zero.

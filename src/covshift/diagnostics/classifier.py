@@ -13,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 from ..data.row_weights import kish
 from ..numerics.array import Real, Whole
+from ..numerics.copies import copies, together
 from ..numerics.parallel import one_thread
 from ..numerics.quiet import alone
 from ..show.table import Record
@@ -53,7 +54,8 @@ def two_sample_auc(
 
     ``share`` (M,) and ``own`` (N,) are the shares of the rows, the latter equal without them.
 
-    The score of a row comes from a classifier that has not seen it. It is the mean of the log-odds
+    The score of a row comes from a classifier that has seen neither it nor a copy of it in the
+    other sample. It is the mean of the log-odds
     of two: a logistic regression on ranks and squared ranks, which is quick to see a change of
     place or of spread, and boosted trees, which see changes of dependence. Ranks are taken in the
     two samples together, so that neither units nor outliers matter.
@@ -78,6 +80,7 @@ def two_sample_auc(
     own = np.full(N, 1 / N) if own is None else own
     mass = np.concatenate([own, share])
     fold = np.concatenate([rng.permutation(N) % N_FOLDS, rng.permutation(M) % N_FOLDS])
+    fold = together(fold, copies(X, T), N, rng)
     weighted = any(bool(np.ptp(part) > 1e-9 * part.max()) for part in (own, share))
     areas, variances = [], []
     for held in range(N_FOLDS):

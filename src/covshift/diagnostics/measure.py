@@ -18,6 +18,7 @@ from ..exceptions import InputError, NoOverlapError
 from ..margins import Margins
 from ..margins.sample import KnownRows
 from ..numerics.array import Real, Rows, take_rows
+from ..numerics.copies import shared
 from ..numerics.distances import feature_differences
 from ..numerics.parallel import one_blas_thread
 from ..numerics.quiet import quiet
@@ -313,6 +314,9 @@ def _notes(
                 f"{len(constant)} columns are constant over both samples and carry no information."
             )
         notes.append(Note("constant columns", text))
+    if count := int(shared(samples.X, samples.T).sum()):
+        text = f"{count:,} of the {len(samples.T):,} target rows are sample rows: equal in every"
+        notes.append(Note("shared rows", f"{text} column."))
     if auc is None:
         notes.append(Note("few rows", f"No AUC: one of the samples has fewer than {FEWEST} rows."))
     if support.outside is None:

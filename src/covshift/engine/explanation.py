@@ -54,6 +54,7 @@ from ..data import Samples
 from ..data.row_weights import kish
 from ..exceptions import InputError, InputTypeError
 from ..numerics.array import Real, Rows
+from ..numerics.copies import copies, together
 from ..numerics.crossfit import CrossFit, Features, deal, fit_folds
 from ..numerics.influence import Influence
 from ..numerics.quiet import alone, quiet
@@ -505,6 +506,7 @@ def _chances(Z: Real, T: Real, sample: Samples) -> tuple[Real, Real]:
     label = np.repeat([0, 1], [N, len(T)])
     weight = len(rows) / 2 * np.concatenate([sample.own, sample.share])
     fold = np.concatenate([deal(part, np.zeros(len(part)), _FOLDS) for part in (Z, T)])
+    fold = together(fold, copies(Z, T), N, np.random.default_rng(0))
     lines = make_pipeline(BrokenLines(), StandardScaler(), LogisticRegression(C=0.1, max_iter=300))
     models: list[Any] = [lines]
     if len(rows) >= FEW_ROWS:

@@ -36,7 +36,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
+from scipy.special import ndtr
+from scipy.stats import hypergeom, rankdata
 
 from ..data import Samples
 from ..data.groups import Groups
@@ -56,7 +57,11 @@ from .weights import Weights, weigh
 LEAST_LABELS = 5  # outcomes of target rows that tell a spread
 _NAMED = "target rows with an outcome"
 _LEAST = 1e-12  # of a weight, in units of the mean
-_LEVEL = 0.01  # of the test whether these rows are a random part
+# Of the test whether these rows are a random part, over all columns. In 3,500 draws of 25 to 100
+# labels from 12 tables (rare levels, skewed numbers, 2 to 71 columns) 0.6 % gave the alarm, at most
+# 1.3 % of a table; of 25 labels whose log-odds grew by one per standard deviation of one column 74
+# to 98 % did.
+_LEVEL = 0.01
 _TRUST = 8.0  # of exp(-z^2 / 8): settled by benchmarks/labels.py
 
 
@@ -167,15 +172,12 @@ def no_labels_in(groups: Sequence[str]) -> Iterator[Note]:
 
 
 def unlike_the_rest(sample: Samples, rows: Rows) -> Iterator[Note]:
-    """Say where rows that should be a random part of the target are not, by their means."""
-    rest = np.setdiff1d(np.arange(len(sample.T)), rows)
-    if len(rest) < len(rows) or len(rows) < 2:
+    """Say where rows that should be a random part of the target are not, by their columns."""
+    if len(sample.T) < 2 * len(rows) or len(rows) < 2:
         return
-    here, there = sample.T[rows], sample.T[rest]
-    spread = np.sqrt(here.var(axis=0, ddof=1) / len(here) + there.var(axis=0) / len(there))
-    apart = np.abs(here.mean(axis=0) - there.mean(axis=0)) / np.where(spread > 0, spread, np.inf)
-    k = int(np.argmax(apart))
-    if apart[k] > stdtrit(len(rows) - 1, 1 - _LEVEL / 2 / len(apart)):
+    p_values = chances_of_draw(sample.T, rows)
+    k = int(np.argmin(p_values))
+    if p_values[k] * len(p_values) < _LEVEL:
         text = (
             f"The {len(rows)} target rows with an outcome differ from the others in "
             f"{sample.names[k]!r}, so they are hardly a random part. Pass Labels(y, "
@@ -184,6 +186,27 @@ def unlike_the_rest(sample: Samples, rows: Rows) -> Iterator[Note]:
             "correction repairs that."
         )
         yield Note("selected labels", text, "warning")
+
+
+def chances_of_draw(T: Real, rows: Rows) -> Real:
+    """Return how often a random draw of so many rows of T (M, n) is as far off: (n,) p-values.
+
+    Of columns with two values by the hypergeometric distribution, which is exact however rare
+    one is; of others by Wilcoxon's rank sum, whose variance is that of all rows.
+    """
+    M, L = T.shape[0], len(rows)
+    found = np.ones(T.shape[1])
+    low, high = T.min(axis=0), T.max(axis=0)
+    two = ((T == low) | (T == high)).all(axis=0)
+    above = T[:, two] == high[two]
+    count = above[rows].sum(axis=0)
+    drawn = hypergeom(M, above.sum(axis=0), L)
+    found[two] = np.minimum(1.0, 2 * np.minimum(drawn.cdf(count), drawn.sf(count - 1)))
+    for k in np.flatnonzero(~two):
+        ranks = rankdata(T[:, k])
+        spread = np.sqrt(ranks.var(ddof=1) * (1 / L - 1 / M))
+        found[k] = 2 * ndtr(-abs(ranks[rows].mean() - ranks.mean()) / spread)
+    return found
 
 
 @dataclass(frozen=True)

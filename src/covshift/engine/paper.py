@@ -19,6 +19,7 @@ from sklearn.pipeline import Pipeline
 from ..data.features import MISSING, FeatureColumns
 from ..encoding.feature import MISSING as NO_VALUE
 from ..margins.sample import balance_of
+from ..numerics.copies import shared
 from ..numerics.distances import feature_differences
 from ..registry import weighters
 from ..show.notes import Note, distinct, plain
@@ -180,6 +181,8 @@ class Procedure:
         self.labels, self.detail = labels, detail
         self.balance = _balance(sample, weights.final)  # largest gaps: before, after
         self.gaps = tuple(_gaps(sample))  # column, missing in the sample and in the target
+        count = 0 if sample.known is not None else int(shared(whole.X, whole.T).sum())
+        self.shared = f"{count:,} of {len(whole.T):,} target rows are sample rows" if count else ""
         self.distinct = None if copies is None else len(np.unique(copies))  # rows, with copies
         self.encoded = sample.encoder is not None  # whether a table became numbers
         self.random_state = settings.random_state
@@ -902,7 +905,9 @@ def _row_checks(answer: Any, how: Procedure, notes: Sequence[Note]) -> Iterator[
         copies = "none found"
         if how.distinct is not None:
             copies = f"{answer.n_train:,} rows, {how.distinct:,} distinct ones"
-        yield "Copies of rows", copies, "cluster="
+        yield "Copies of rows in the sample", copies, "cluster="
+    if how.shared:
+        yield "Target rows in the sample", how.shared, "X_target"
     counted = "counted"
     if answer.method == "weights" and not how.weighter:
         counted = "no: the weights count as known"

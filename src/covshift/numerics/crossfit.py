@@ -31,6 +31,7 @@ from sklearn.utils import _safe_indexing
 from ..exceptions import InputError
 from ..weights.discriminative import fit_weighted, takes_sample_weight
 from .array import Flags, Real, Rows
+from .copies import FEW_DISTINCT, tells_apart
 from .hashing import RowUnits, keys_repeat, mixed_hash, row_hash
 from .parallel import one_thread
 from .progress import import_extra
@@ -39,8 +40,6 @@ from .row_sample import ENOUGH_ROWS
 _ROWS = 1 << 16  # predicted at a time
 _MANY_ROWS = 100_000
 _SEED = 0  # of several deals: benchmarks/fold_noise.py tries others
-_FEW_DISTINCT = 30  # rows, which may be equal by chance
-_APART, _FILLED = 0.9, 0.2  # shares of values that differ, and of a lattice that they fill
 
 
 @dataclass(frozen=True)
@@ -217,19 +216,10 @@ def _copies(X: Real, key: Any, y: Real) -> Rows | None:
     _, first, group, counts = np.unique(
         pairs, return_index=True, return_inverse=True, return_counts=True
     )
-    if not _FEW_DISTINCT <= len(counts) < len(X):
+    if not FEW_DISTINCT <= len(counts) < len(X):
         return None
-    copied = np.gcd.reduce(counts) > 1 or any(map(_tells_apart, X[first].T))
+    copied = np.gcd.reduce(counts) > 1 or any(map(tells_apart, X[first].T))
     return group.reshape(-1) if copied else None
-
-
-def _tells_apart(column: Real) -> bool:
-    """Whether nearly all values (n,) differ, and are not steps of a lattice that is well filled."""
-    values = np.unique(column)
-    if len(values) < _APART * len(column):
-        return False
-    steps = np.diff(values)
-    return bool(len(values) * steps.min() < _FILLED * (values[-1] - values[0]))
 
 
 def cross_fit(

@@ -17,6 +17,7 @@ from ..data.parameters import VERBOSE, Rules, number, one_of, whole
 from ..data.row_weights import kish, shares_of
 from ..exceptions import InputError, InputTypeError
 from ..numerics.array import Real
+from ..numerics.copies import copies, together
 from ..numerics.progress import track
 from ..numerics.quiet import alone
 from .base import LogRatioWeighter
@@ -63,8 +64,8 @@ class Discriminative(LogRatioWeighter):
     Where the classifier takes ``sample_weight``, the target rows get their weights, scaled so that
     both classes weigh the same, and the prior is one; otherwise it sees the rows as they are, and
     its odds are multiplied by n_train / n_target. So do the training rows with theirs; a classifier
-    that takes none is refused then. Rows are dealt into folds one by one, and equal
-    rows get the odds of their mean probability. Cost: cv + 1 fits.
+    that takes none is refused then. Rows are dealt into folds one by one, copies of a row in both
+    samples together, and equal rows get the odds of their mean probability. Cost: cv + 1 fits.
 
     Examples
     --------
@@ -120,8 +121,13 @@ class Discriminative(LogRatioWeighter):
         T, share = T[share > 0], share[share > 0]
         self.classifier_, self._log_prior = self._classifier(X, self._own, T, share, weighted)
         folds = np.zeros(len(X), dtype=np.int64)
+        group = copies(X, T)
         if self.cv is not None:
-            folds = fold_of(X, self.cv, check_random_state(self.random_state))
+            rng = check_random_state(self.random_state)
+            folds = fold_of(X, self.cv, rng)
+            if group is not None:
+                folds = together(folds, group, len(X), rng)
+        folds, away = folds[: len(X)], folds[len(X) :]  # the target's, where it holds copies
         if folds.max() == 0:  # not asked for, or one row alone
             return self._log_odds(self.classifier_, self._log_prior, X)
         log_ratio = np.empty(len(X))
@@ -130,7 +136,9 @@ class Discriminative(LogRatioWeighter):
         for fold in track(range(n_folds), n_folds, label, verbose=bool(self.verbose)):
             held = folds == fold
             own = shares_of(self._own[~held])
-            fitted = self._classifier(X[~held], own, T, share, weighted)
+            there = slice(None) if group is None else away != fold
+            shares = shares_of(share[there])
+            fitted = self._classifier(X[~held], own, T[there], shares, weighted)
             log_ratio[held] = self._log_odds(*fitted, X[held])
         # P(train | x), both samples counted alike
         training = mean_over_equal(X, expit(-log_ratio), self._own)
