@@ -63,7 +63,6 @@ def test_no_imports_go_in_a_circle():
 
 
 def test_the_house_stays_small():
-    assert len(SOURCES) + 1 <= 261
     assert len(list(PACKAGE.glob("*.py"))) <= 8
 
 
