@@ -141,7 +141,7 @@ def test_json_holds_all_numbers_and_the_notes_of_the_files(files, plain, truth, 
     assert data["covered_share"] == 1
     assert [note["kind"] for note in data["notes"]] == ["categories"]
     noted = json.loads(call(files, "--json", target="train.csv").out)["notes"]
-    assert [note["kind"] for note in noted] == ["columns of the target", "categories"]
+    assert [note["kind"] for note in noted] == ["known outcomes", "categories"]
 
 
 @pytest.mark.thorough
@@ -434,7 +434,8 @@ def test_an_outcome_in_the_target_is_not_used(files, handed):
     assert "not used" not in unknown.err
     without = handed["X_target"]
     known = call(files, target="known.csv")
-    assert "known.csv has 'y' as well: not used" in known.err
+    assert "known.csv has the outcome 'y' in 80 of 80 rows, which were not used" in known.err
+    assert "--target-outcome y uses them" in known.err
     np.testing.assert_array_equal(handed["X_target"], without)
 
 

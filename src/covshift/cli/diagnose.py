@@ -115,6 +115,7 @@ def numbers_of(samples: TwoFiles) -> Any:
         target_weight=samples.target_weight,
         encoder=samples.encoding.encoder,
         ordered=False,
+        left_out=samples.unused,
     )
 
 

@@ -374,6 +374,7 @@ def column_options_of(args: argparse.Namespace, **more: Any) -> ColumnOptions:
         boolean=tuple(getattr(args, "known_booleans", ())),
         drop=tuple(args.drop),
         keep=tuple(args.keep),
+        decided=tuple(part.column for part in getattr(args, "asked", ()) if part.safest.leaves_out),
         schema=tuple(getattr(args, "schema_columns", ())),
         missing_in=tuple(read_options_of(args).missing_in),
         **more,
@@ -449,6 +450,7 @@ def encoded_samples(samples: TwoFiles, y: Any, args: argparse.Namespace) -> Any:
         sample_weight=samples.weight,
         target_weight=samples.target_weight,
         encoder=samples.encoding.encoder,
+        left_out=samples.unused,
         strata=None if strata is None else samples.beside[strata],
         cluster=None if cluster is None else samples.beside[cluster],
     )

@@ -13,8 +13,11 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from ..encoding.cells import is_table
+from ..encoding.learning import undo_by_target
+from ..encoding.roles import unread_outcome
 from ..exceptions import InputError, InputTypeError
 from ..numerics.array import Flags, Rows, is_array, to_numpy
+from ..show.notes import Note
 from ..show.words import meant
 from .features import column_of, select
 from .validation import column_names
@@ -325,6 +328,16 @@ class NamedColumns:
             self._check(self.X, name, "by", "X", " " + PAIR)
             return column_of(self.X, name), column_of(self.target, name)
         return self._take(self.X, name, "by", "X", " " + PAIR), None
+
+    def unread_outcomes(self) -> list[Note]:
+        """Say which outcomes the target has as well."""
+        there = column_names(self.target) or ()
+        notes = []
+        for name in (name for name, role in self._roles.items() if role == "y" and name in there):
+            cells = _plain_column(column_of(self.target, name))
+            known = len(cells) - sum(map(is_gap, cells))
+            notes += unread_outcome("X_target", name, known, len(cells), undo_by_target)
+        return notes
 
     @property
     def features(self) -> tuple[Any, Any]:

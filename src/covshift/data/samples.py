@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples
 
 from ..encoding import TableEncoder, groups_of
+from ..encoding.left_out import LeftOut
 from ..encoding.samples import encode_samples, takes_tables
 from ..exceptions import InputError
 from ..margins import Margins
@@ -94,6 +95,7 @@ class Samples:
         beside_target: Mapping[str, Any] | None = None,
         encoder: TableEncoder | None = None,
         by_name: str | None = None,
+        left_out: LeftOut | None = None,
     ) -> Samples:
         """Check, align and encode both samples; a `Samples` is returned as it is.
 
@@ -102,7 +104,7 @@ class Samples:
         one, as a category, where both frames have it. ``beside`` and ``beside_target`` are further
         arguments of this kind. An outcome model of the user's that takes numbers alone gets a table
         as numbers. With ``encoder``, X and X_target are the numbers that it made of a table, whose
-        column ``by_name`` holds the groups ``by``.
+        column ``by_name`` holds the groups ``by``, and ``left_out`` are its other columns.
         """
         if isinstance(X, cls):
             return X._with(
@@ -149,7 +151,9 @@ class Samples:
             category = None if by_target is None else by_name
             labelled = with_outcome(y)
             rows = *named.features, labelled
-            both = cls._of_features(*rows, category, encoder, outcome_model, kinds)
+            both = cls._of_features(*rows, category, encoder, outcome_model, kinds, left_out, y)
+        if margins is None and more.get("y_target") is None:
+            both = replace(both, notes=(*both.notes, *named.unread_outcomes()))
         N, M = len(both.X), len(both.T)
         weighted = sample_weight is not None
         d = check_weight(sample_weight, N, "sample_weight", of="X") if weighted else np.ones(N)
@@ -198,6 +202,8 @@ class Samples:
         encoder: TableEncoder | None,
         outcome_model: Any,
         kinds: Mapping[str, Any] | None,
+        left_out: LeftOut | None,
+        y: Any,
     ) -> Samples:
         """Encode rows without the columns of other roles, and keep them as a model takes them."""
         both = cls.of_rows(
@@ -208,6 +214,8 @@ class Samples:
             encoder=encoder,
             deciding=encoder is None,
             kinds=kinds,
+            left_out=left_out,
+            y=y,
         )
         _check_size(both.X, both.names, "X")
         _check_size(both.T, both.names, "X_target")
@@ -230,6 +238,8 @@ class Samples:
         ordered: bool = True,
         kinds: Mapping[str, Any] | None = None,
         labelled: Flags | None = None,
+        left_out: LeftOut | None = None,
+        y: Any = None,
     ) -> Samples:
         """Check both samples and their weights, and encode them where they are tables.
 
@@ -239,7 +249,8 @@ class Samples:
         ``category`` is taken as a category, with all its levels. ``deciding`` about doubtful
         columns is for answers, whose notes tell it; ``kinds`` are decided already. Of rows that are
         not ``labelled`` (n,) nothing is learned: categories, gaps and what fills them are those of
-        the others, so that an answer is the same as without these rows.
+        the others, so that an answer is the same as without these rows. Where columns that were
+        ``left_out`` differ between the samples or go with the outcomes y, a note warns.
 
         What follows the content of rows, such as folds, would follow the order of columns and the
         names of levels as well; so where a category has several columns, ``ordered`` ones are put
@@ -255,6 +266,7 @@ class Samples:
             labelled = None  # which the check of outcomes refuses
         notes: tuple[Note, ...] = ()
         labels = column_names(X) or column_names(target)
+        frames = X, target
         if encoder is None:
             known = groups_of(X)
             X, target, encoder = encode_samples(
@@ -272,6 +284,11 @@ class Samples:
                 X, target = map(np.ascontiguousarray, check_host_samples(X, target))
             else:
                 notes = tuple(encoder.notes_)
+                if deciding:
+                    used = {feature.name for feature in encoder.features_} | {*(kinds or {})}
+                    left_out = LeftOut.of(*frames, used, notes)
+        if left_out is not None:
+            notes += tuple(left_out.warnings(y))
         X, T = np.asarray(X), np.asarray(target)
         made, dates, order = None, frozenset[int](), None
         if encoder is not None:

@@ -1,4 +1,4 @@
-"""Numbers as people write them: $1,012 or 1.234,50 EUR, 12.5 %, 30 km, 2.4M.
+"""Numbers as people write them: $1,012 or 1.234,50 EUR, 12.5%, 30 km, 2.4M.
 
 All cells of a column are read by one spelling, or none is: one currency or unit, one decimal mark.
 """
@@ -53,7 +53,7 @@ def spelling_of(words: Iterable[str]) -> Spelling | None:
 
     Plain numbers are no amounts, unless others beside them are.
 
-    >>> spelling_of(["$1,012", "$999"]), spelling_of(["1,5 %", "12 %"])
+    >>> spelling_of(["$1,012", "$999"]), spelling_of(["1,5%", "12%"])
     (Spelling(decimal='.', unit='$', powers=False), Spelling(decimal=',', unit='%', powers=False))
     >>> spelling_of(["1.012", "7"]), spelling_of(["5 km", "3 miles"]), spelling_of(["$5", "none"])
     (None, None, None)

@@ -72,6 +72,10 @@ class Cells:
         """Return some of the rows; None: all of them."""
         return self if kept is None else replace(self, values=self.values[kept])
 
+    def take(self, rows: NDArray[np.intp]) -> Cells:
+        """Return these rows, some of them perhaps more than once."""
+        return replace(self, values=self.values[rows])
+
     def counts(self) -> dict[Any, int]:
         """How often each word is there, and gaps under None."""
         least = len(self.words) + 1

@@ -14,6 +14,7 @@ from ..numerics.array import Flags, Real
 from ..show.notes import Note
 from .cells import Cells
 from .learning import amounts_of, in_order, is_number, undo_by_target
+from .roles import weights_by_name
 
 _MOST_CODES = 1000  # different whole numbers that may be codes
 MANY_LEVELS = 50  # categories of more levels than these are doubtful
@@ -179,22 +180,38 @@ def decide(
             "both must be the same."
         )
     made = Decisions()
-    for title, part, other in (("X", train, target), ("X_target", target, train)):
-        only = ", ".join(repr(name) for name in part if name not in other)
+    roles = ("X", "weight", train, target), ("X_target", "target weight", target, train)
+    for title, role, part, other in roles:
+        only = [name for name in part if name not in other]
         if only:
-            made.notes.append(
-                Note("columns of one sample", f"Only in {title}, and left out: {only}.")
-            )
+            text = f"Only in {title}, and left out: {', '.join(map(repr, only))}."
+            made.notes.append(Note("columns of one sample", text))
+        for name in only:
+            weights = weights_by_name({role: part[name]}, name, undo_by_target)
+            made.notes += [] if weights is None else [weights[1]]
     for name in shared:
         pair: tuple[Cells, Cells] | None = (train[name], target[name])
         if name not in declared:
             pair = _with_values(name, (_stripped(train[name]), _stripped(target[name])), kept, made)
             pair = None if pair is None else _read_dates(name, pair, made)
             pair = None if pair is None else _without_words(name, pair, made)
+            pair = None if pair is None else _without_weights(name, pair, made)
             pair = None if pair is None else _decided(name, pair, made)
         if pair is not None:
             made.train[name], made.target[name] = pair
     return made
+
+
+def _without_weights(
+    name: str, pair: tuple[Cells, Cells], made: Decisions
+) -> tuple[Cells, Cells] | None:
+    """Leave out survey weights, which tell how a row was drawn and not what it is."""
+    by_role = dict(zip(("weight", "target weight"), pair, strict=True))
+    weights = weights_by_name(by_role, name, undo_by_target)
+    if weights is None:
+        return pair
+    made.notes.append(weights[1])
+    return None if weights[0] else pair
 
 
 def _stripped(cells: Cells) -> Cells:

@@ -32,7 +32,7 @@ _FEW_ROWS = 5  # of a level, below which it counts as rare; of free text, as no 
 _RECURS = 2.25  # rows of rare levels in both samples, on average; names of rows have two
 _NAMES = 50  # different texts, most of them once: names or free text rather than levels
 _WARNING_SHARE = 0.05  # of the rows in joined levels, which then are corrected in part only
-_MOSTLY = 0.5  # of the rows in joined levels: what is left says little, and costs a column a level
+_MOSTLY = 0.5  # of the rows in joined levels: the other levels say little, and cost much
 _MANY_NUMBERS = 20  # different numbers written as text that are no codes
 
 
@@ -498,7 +498,9 @@ def _named(names: Sequence[str]) -> str:
 
 
 Undo = Callable[[str, str], str]
-"""What the user writes to have a column, by its name, read as a kind."""
+"""What the user writes to have a column, by its name, read as a kind or used in a role."""
+
+_ROLES = {"weight": "sample_weight", "target weight": "target_weight", "target outcome": "y_target"}
 
 
 def undo_by_encoder(name: str, kind: str) -> str:
@@ -508,6 +510,8 @@ def undo_by_encoder(name: str, kind: str) -> str:
 
 def undo_by_target(name: str, kind: str) -> str:
     """Spell it for the functions that decide about two frames."""
+    if kind in _ROLES:
+        return f'{_ROLES[kind]}="{name}"'
     return f'X_target=Target(rows, kinds={{"{name}": "{kind}"}})'
 
 

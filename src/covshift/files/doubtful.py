@@ -14,7 +14,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..encoding import codes
-from ..encoding.learning import amounts_of, in_order
+from ..encoding.cells import Cells
+from ..encoding.learning import Undo, amounts_of, in_order
+from ..encoding.roles import weights_by_name
 from ..numerics.array import Real
 from ..show.notes import Note
 from .columns import ID_ROWS, Column, formats_of, spellings, too_long
@@ -54,9 +56,14 @@ class Pair:
         return " and ".join(dict.fromkeys(doubtful or self.titles))
 
     @property
+    def cells(self) -> tuple[Cells, Cells]:
+        """The columns as the encoder takes them."""
+        return self.columns[0].cells, self.columns[1].cells
+
+    @property
     def are_amounts(self) -> bool:
         """Whether all is text such as $1,012, which the encoder reads."""
-        return amounts_of(column.cells for column in self.columns) is not None
+        return amounts_of(self.cells) is not None
 
     @property
     def levels(self) -> set[str]:
@@ -72,6 +79,7 @@ def find_doubts(
     declared: set[str],
     id: str | None,
     has_id: bool = True,
+    undo: Undo | None = None,
 ) -> Doubts:
     """Ask about the columns ``names`` of both files.
 
@@ -87,6 +95,8 @@ def find_doubts(
         The column that identifies rows, if the user has named one.
     has_id : bool
         Whether the command can keep such a column.
+    undo : callable, optional
+        Spells the option of a role; None where the command has no weights of two samples.
     """
     found = Doubts()
     pairs = [
@@ -94,6 +104,13 @@ def find_doubts(
         for name in names
     ]
     for pair in pairs:
+        if pair.name not in declared and undo is not None:
+            cells = dict(zip(("weight", "target weight"), pair.cells, strict=True))
+            weights = weights_by_name(cells, pair.name, undo)
+            if weights is not None:
+                found.notes.append(weights[1])
+            if weights is not None and weights[0]:
+                found.left_out[pair.name] = "looks like survey weights"
         if pair.name not in declared and _is_text(pair) and not pair.are_amounts:
             _leave_out(pair, found, free=id is None and found.id is None and has_id)
     free = has_id and id is None and found.id is None

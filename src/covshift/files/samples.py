@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from ..data.columns import with_outcome
 from ..data.row_weights import repeated
 from ..encoding import TableEncoder
+from ..encoding.left_out import LeftOut, missed
+from ..encoding.roles import unread_outcome, weights_by_name
 from ..encoding.samples import levels_of
 from ..exceptions import InputError
 from ..numerics.array import Real, Rows
@@ -22,7 +24,7 @@ from ..show.notes import Note
 from ..show.words import meant
 from .columns import Column, Kind, as_category
 from .doubtful import empty_questions, find_doubts
-from .encoding import MISSING_LEVEL, Encoding, check_finite
+from .encoding import MISSING_LEVEL, Encoding, check_finite, count_missing
 from .labels import Labels, Outcomes, outcome_questions, read_labels, settle_labels
 from .questions import Asked, answer
 from .reading import ReadOptions, book_and_sheet
@@ -64,6 +66,7 @@ class ColumnOptions:
     unread: tuple[tuple[str, str], ...] = ()  # (option, column) that the command does not look at
     drop_unlabelled: bool = False  # training rows without a label are left out, by request
     categories: bool | None = None  # whether outcomes are categories; None: find out
+    decided: tuple[str, ...] = ()  # of ``drop``, those that no option of the user's names
     has_id: bool = True  # whether the command can keep an id
     schema: tuple[str, ...] = ()  # columns that a schema file knows: they may be absent
     missing_in: tuple[str, ...] = ()  # columns that --missing names
@@ -119,6 +122,7 @@ class TwoFiles:
     target_again: Rows | None = None
     target_rows: NDArray[np.intp] = field(default_factory=lambda: np.arange(0))
     left_out: Mapping[str, str] = field(default_factory=dict)  # columns, and why
+    unused: LeftOut = field(default_factory=LeftOut)  # shared columns that were decided about
     columns: Mapping[str, Column] = field(default_factory=dict)  # of the training file, no values
 
     @property
@@ -131,7 +135,8 @@ class TwoFiles:
         labels = None if self.labels is None else replace(self.labels, y=self.labels.y[rows])
         beside = {name: cells[rows] for name, cells in self.beside.items()}
         own = self._taken(rows, "X", "ids", "weight", "rows", "groups")
-        return replace(self, labels=labels, beside=beside, **own)
+        unused = self.unused.take(rows)
+        return replace(self, labels=labels, beside=beside, unused=unused, **own)
 
     def _taken(self, rows: NDArray[np.intp], *names: str) -> dict[str, Any]:
         given = {name: getattr(self, name) for name in names}
@@ -156,7 +161,8 @@ class TwoFiles:
         beside = {name: cells[rows] for name, cells in self.target_beside.items()}
         names = ("target_ids", "target_weight", "target_rows", "target_groups")
         own = self._taken(rows, "X_target", *names)
-        return replace(self, labels=labels, target_beside=beside, **own)
+        unused = self.unused.take_target(rows)
+        return replace(self, labels=labels, target_beside=beside, unused=unused, **own)
 
 
 def read_samples(
@@ -213,6 +219,7 @@ def read_samples(
         declared=declared.settled(),
         id=declared.id,
         has_id=declared.has_id,
+        undo=undo_by_option,
     )
     questions += [*doubts.questions, *outcome_questions(a, declared.beside, declared.categories)]
     if len(learned) < len(whole):
@@ -253,6 +260,7 @@ def read_samples(
         target_again=repeats_of(b, declared.target_frequency, "--target-"),
         target_rows=np.arange(len(b)),
         left_out={**_left_out(a, b, encoding), **doubts.left_out},
+        unused=_unused(a, b, missed([*shared, *declared.decided], notes), encoding),
         columns={
             name: replace(part, values=part.values[:0].copy()) for name, part in a.columns.items()
         },
@@ -276,6 +284,13 @@ def _left_out(a: Table, b: Table, encoding: Encoding) -> dict[str, str]:
     rest = [name for name in a.names if name not in encoding.names]
     same = "never varies, or says what another column says"
     return {name: same if name in b.columns else f"not in {b.title}" for name in rest}
+
+
+def _unused(a: Table, b: Table, names: list[str], encoding: Encoding) -> LeftOut:
+    """Return the cells of columns that were left out, and not by the user."""
+    lost = [name for name in names if name not in encoding.names and name in b.columns]
+    here, there = ({name: table.columns[name].cells for name in lost} for table in (a, b))
+    return LeftOut(here, there, undo_by_option)
 
 
 def _with_levels(table: Table, declared: ColumnOptions) -> Table:
@@ -350,13 +365,19 @@ def learn_encoding(
     encoder = TableEncoder(kinds)
     if declared.every_level:
         encoder = TableEncoder(kinds, max_levels=10**6, min_rows=1)
-    encoder.fit_cells(*cells, more, undo=_undo_by_option)
+    encoder.fit_cells(*cells, more, undo=undo_by_option)
     notes += encoder.notes_
     return Encoding(encoder)
 
 
-def _undo_by_option(name: str, kind: str) -> str:
-    return str(answer({"category": "categorical", "number": "numeric"}[kind], name))
+def undo_by_option(name: str, kind: str) -> str:
+    return str(answer(_OPTIONS[kind], name, ""))
+
+
+_OPTIONS = {
+    **{"category": "categorical", "number": "numeric"},
+    **{"weight": "weight", "target weight": "target-weight", "target outcome": "target-outcome"},
+}
 
 
 def _is_text(column: Column) -> bool:
@@ -406,7 +427,12 @@ def _shared_columns(a: Table, b: Table, declared: ColumnOptions, notes: list[Not
         names.add(declared.label)
     there = {name for _, name in declared.of_target} | {declared.target_label or ""}
     here = {declared.label, *(name for _, name in declared.beside)}
-    for table, others, whose in ((b, names, "target"), (a, there - here, "training rows")):
+    outcomes = {name for option, name in declared.beside if option == "--outcome"} & names
+    for name in sorted(outcomes & {*b.columns}):
+        known = len(b) - count_missing(b.columns[name])[0]
+        notes += unread_outcome(b.title, name, known, len(b), undo_by_option)
+    unread = (b, names - outcomes, "target"), (a, there - here, "training rows")
+    for table, others, whose in unread:
         unused = sorted(name for name in others if name in table.columns)
         if unused:
             text = f"{table.title} has {named(unused)} as well: not used."
@@ -422,10 +448,13 @@ def _shared_columns(a: Table, b: Table, declared: ColumnOptions, notes: list[Not
             f"has {named(second)}. The names in the two headers must be the same. Published totals "
             "instead of rows are a file with the header column,lower,upper,category,share."
         )
-    for title, only in ((a.title, only_a), (b.title, only_b)):
+    for table, role, only in ((a, "weight", only_a), (b, "target weight", only_b)):
         if only:
-            text = f"Only in {title}, and left out: {named(only)}."
+            text = f"Only in {table.title}, and left out: {named(only)}."
             notes.append(Note("columns of one file", text))
+        for name in only:
+            weights = weights_by_name({role: table.columns[name].cells}, name, undo_by_option)
+            notes += [] if weights is None else [weights[1]]
     if shared != [name for name in second if name in first]:
         text = f"{b.title} has its columns in another order; they were matched by name."
         notes.append(Note("order of columns", text))

@@ -131,7 +131,7 @@ class Answer:
         parts = [
             [self.sentence, *wrapped(_lines(self.caution)), *wrapped(self._below())],
             *([str(part)] if isinstance(part, Table) else wrapped(part) for part in self._parts()),
-            wrapped(f"Note: {note}" for note in self.notes),
+            wrapped(f"{note.severity.title()}: {note}" for note in self.notes),
             wrapped(_lines(self.assumption)),
         ]
         return "\n\n".join("\n".join(lines) for lines in parts if lines)
