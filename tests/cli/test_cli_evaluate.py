@@ -446,6 +446,6 @@ def test_a_column_without_overlap_that_the_model_does_not_use_is_named(tmp_path)
     assert fitted.code == 0, fitted.err
     found = covshift("evaluate", *paths, *label, "--model", model)
     assert found.code == 2
-    assert "Use --drop day" in found.err
+    assert "--drop day" in found.err
     assert "The model does not use 'day'." in found.err
     assert covshift("evaluate", *paths, *label, "--model", model, "--drop", "day").code == 0

@@ -283,7 +283,13 @@ def test_a_coverage_that_was_not_estimated_is_not_known(files):
 
 def test_rows_beyond_the_training_rows_have_infinite_intervals_and_a_note(files, one_level):
     write(files / "far.csv", sample(120, 0.5, 2, None, far=40))
-    done = fit(files, "s", "spend", "--calibrate", 0.5, "-o", files / "f", target="far.csv")
+    given = ("--calibrate", 0.5, "-o", files / "f")
+    refused = fit(files, "s", "spend", *given, target="far.csv")
+    assert refused.code == 2
+    assert "largest training value of 'age'" in refused.err
+    assert "--restrict overlap" in refused.err
+    assert not (files / "f").exists()
+    done = fit(files, "s", "spend", *given, "--restrict", "overlap", target="far.csv")
     assert done.code == 0, done.err
     assert "expected coverage at 90%: not known" in done.out
     told, found = asked(files, "f", "--interval", 90, table="far.csv")
@@ -301,6 +307,14 @@ def test_rows_beyond_the_training_rows_have_infinite_intervals_and_a_note(files,
     assert (
         f"lies above {largest:.6g}, the largest training value of 'age': intervals are" in told.err
     )
+    write(files / "apart.csv", sample(40, 0.5, 2, None, far=40))
+    calibrating = ["--calibration", files / "s-more.csv"]
+    for options in (["f", "--interval", 90], ["s-plain", "--interval", 90, *calibrating]):
+        model, *more = options
+        nothing = covshift("predict", files / model, files / "apart.csv", *more)
+        assert nothing.code == 2
+        assert "largest training value of 'age'" in nothing.err
+        assert "--drop" in nothing.err
     calibrated, found = asked(
         files, "s-plain", "--interval", 90, "--calibration", files / "s-more.csv", table="far.csv"
     )

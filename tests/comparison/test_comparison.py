@@ -421,7 +421,7 @@ def test_notes_name_columns_and_end_with_a_sentence():
     y = X.age + rng.normal(size=60)
     found = covshift.compare(X, y, T, learner="linear", task="regression")
     notes = [row["note"] for row in found.rows] + [note.text for note in found.notes]
-    assert any("column 'age'" in note for note in notes)
+    assert any("'age'" in note for note in notes)
     assert not any(re.search(r"columns? \[?\d", note) for note in notes), notes
     ended = [note for note in notes if note and not note.startswith("control")]
     assert all(note.endswith(".") for note in ended), ended

@@ -13,10 +13,10 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from covshift import Margins, load, save
+from covshift import Margins, TableEncoder, estimate, load, save
 from covshift.conformal import ConformalClassifier, ConformalRegressor
 from covshift.conformal.data import groups_of
-from covshift.exceptions import InputError, UnseenLevelWarning, WeightWarning
+from covshift.exceptions import InputError, NoOverlapError, UnseenLevelWarning, WeightWarning
 from covshift.weights import CDFWeights, TiltedCDFWeights
 
 rng = np.random.default_rng(0)
@@ -230,11 +230,16 @@ def test_where_no_rows_have_trained_intervals_are_infinite():
     np.testing.assert_array_equal(robust.predict_interval(apart).infinite, found.infinite)
 
 
-def test_nothing_is_finite_where_all_of_the_target_is_apart():
-    made = ConformalRegressor(Ridge(), random_state=0)
-    with pytest.warns(WeightWarning, match="100% of the target"):
-        made.fit(X, y, X_target=T + 50)
-    assert made.predict_interval(T + 50).infinite.all()
+def test_a_target_that_is_all_apart_is_refused_as_estimate_does():
+    rows = {"day": pd.date_range("2024-01-01", periods=len(X)), "x": X[:, 0]}
+    later = {"day": pd.date_range("2025-06-01", periods=len(T)), "x": T[:, 0]}
+    table, target = pd.DataFrame(rows), pd.DataFrame(later)
+    made = ConformalRegressor(make_pipeline(TableEncoder(), Ridge()), random_state=0)
+    said = f"{table['day'].max():%Y-%m-%d}, the largest training value of 'day'"
+    with pytest.raises(NoOverlapError, match=said):
+        made.fit(table, y, X_target=target)
+    with pytest.raises(NoOverlapError, match=said):
+        estimate(table, y, target)
 
 
 # refused

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..exceptions import InputError
+from ..exceptions import InputError, NoOverlapError
 from ..show.notes import Note
-from ..show.words import in_order
+from ..show.words import in_order, percent
 from . import console, options
 
 if TYPE_CHECKING:
@@ -100,7 +101,27 @@ def diagnosis_of(samples: TwoFiles, args: argparse.Namespace) -> Any:
 
     diagnosis = diagnose_samples(numbers_of(samples), random_state=args.seed)
     if diagnosis.verdict == "no overlap":
-        console.warn(NO_OVERLAP)
+        console.warn(f"{NO_OVERLAP} {diagnosis.reason}")
+    return diagnosis
+
+
+def overlapping(samples: TwoFiles, args: argparse.Namespace) -> Any:
+    """Diagnose two samples; without --restrict refuse where `estimate` would, for no overlap."""
+    import numpy as np
+
+    from ..diagnostics.measure import diagnose_samples
+    from ..engine.overlap import check_overlap
+
+    both = numbers_of(samples)
+    diagnosis = diagnose_samples(both, random_state=args.seed)
+    if args.restrict is None:
+        rows = np.arange(len(both.X))
+        try:
+            check_overlap(
+                replace(both, diagnosis=diagnosis), rows, restrict=None, random_state=args.seed
+            )
+        except NoOverlapError as error:
+            raise error.of_command(args.argv[0]) from None
     return diagnosis
 
 
@@ -144,9 +165,15 @@ def write_flags(
     console.note(f"wrote {output}")
 
 
-def covered_part(samples: TwoFiles, flags: RowFlags) -> TwoFiles:
-    """Leave out the target rows that are flagged."""
-    return samples.take_target((~flags.uncovered).nonzero()[0])
+def covered_part(samples: TwoFiles, flags: RowFlags, what: str) -> TwoFiles:
+    """Leave out the target rows that are flagged, and say which: ``what`` is for the others."""
+    if flags.uncovered.all():
+        raise NoOverlapError(f"No target row is covered by the training rows. {flags}")
+    kept = percent(1 - flags.count / len(flags.uncovered))
+    note = Note("restricted target", f"{what} {kept} of the target. {flags}", "warning")
+    console.tell(note)
+    left = samples.take_target((~flags.uncovered).nonzero()[0])
+    return replace(left, notes=[*left.notes, note])
 
 
 def short_names(paths: Sequence[str]) -> list[str]:

@@ -10,7 +10,7 @@ from ..exceptions import InputError, MarginsWarning, WeightWarning
 from ..numerics.quiet import quiet
 from ..registry import AUTO, FILES, NONE, Entry, corrections, learners, listed, weighters
 from . import compare, console, options
-from .diagnose import diagnosis_of
+from .diagnose import covered_part, diagnosis_of, overlapping
 
 if TYPE_CHECKING:
     from ..files.samples import TwoFiles
@@ -26,6 +26,8 @@ _OPTIONS = """
 --by-class  sets with the coverage in every class, even rare ones; each class is calibrated by its
   own rows of --calibrate
 --unit UNIT  unit of the label, kept in the model file
+--restrict overlap|  fit for the part of the target that the training rows cover; elsewhere
+  intervals are infinite
 """
 
 
@@ -79,16 +81,23 @@ def run(args: argparse.Namespace) -> int:
         from .margin_samples import read_margin_samples
 
         margins = read_margin_samples(args)
-        samples, verdict = margins.samples, _verdict_beside(margins)
+        if args.restrict is not None:
+            raise InputError(f"--restrict needs target rows, and {args.target} holds margins.")
+        samples = whole = margins.samples
+        verdict = _verdict_beside(margins)
     else:
-        samples = options.samples_of(args)
+        samples = whole = options.samples_of(args)
         console.step("diagnosing the shift")
-        verdict = _verdict(diagnosis_of(samples, args))
+        diagnosis = overlapping(samples, args)
+        if args.restrict is not None and diagnosis.rows.count:
+            samples = covered_part(samples, diagnosis.rows, "The model is for")
+            diagnosis = diagnosis_of(samples, args)
+        verdict = _verdict(diagnosis)
     held = None
     parts = parts_of(samples, args)
     if parts is not None:
         trains, calibrates = parts
-        held, samples = samples.take(calibrates), samples.take(trains)
+        held, samples = whole.take(calibrates), samples.take(trains)
         margins = None if margins is None else margins.take(trains)
     method, reason = args.method or learner.default, ""
     if method == AUTO or (method is None and "V" not in learner.can):
@@ -215,6 +224,8 @@ def fit_model(
             method, reason = estimator.selection_report_["chosen"], estimator.correction_reason_
         if held is not None:
             rows = scaled(scaler, held.X)
+            if margins is None:  # where training rows do not cover it, intervals are infinite
+                target = scaled(scaler, held.X_target)
             estimator = calibrated(estimator, X, rows, samples, held, target, args)
     about = {
         "covshift": covshift.__version__,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..exceptions import InputError, WeightWarning
+from ..exceptions import InputError, NoOverlapError, WeightWarning
 from ..numerics.quiet import quiet
 from ..show.notes import Note
 from . import console, options
@@ -89,6 +89,8 @@ def run(args: argparse.Namespace) -> int:
             with console.table_file(args.output) as writer:
                 writer.writerow(header)
                 writer.writerows(lines)
+                if tally is not None:
+                    tally.refuse_if_nothing_is_known(stream.title)
     if not findings.rows:
         console.warn(f"{stream.title} has a header but no rows, so there are no predictions.")
     console.tell(*stream.notes)
@@ -326,7 +328,26 @@ class Tally:
             ]
         self.rows += len(found)
         self.first = found if self.first is None else self.first
+        self.sums["beyond"] += self._beyond(X)
         return found, columns
+
+    def _beyond(self, X: Any) -> int:
+        """How many rows lie where the model's calibration has no training rows."""
+        import numpy as np
+
+        gaps = () if self.first.calibrated_on_target else self.model.estimator._shift.gaps
+        Z = self.model.scaled(X)
+        return int(np.any([gap.holds(Z) for gap in gaps], axis=0).sum()) if gaps else 0
+
+    def refuse_if_nothing_is_known(self, title: str) -> None:
+        """Refuse rows of which none is like the training rows."""
+        if self.rows and self.sums["beyond"] == self.rows:
+            raise InputError(
+                f"No row of {title} has training rows nearby: when the model was fitted, "
+                f"{'; '.join(self.gaps())}. Its {_WORDS[self.asked.kind]} would say nothing. Leave "
+                f"out --{self.asked.kind}, or fit a model with rows like these, or without the "
+                "column (covshift fit --drop COL)."
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the summary as plain data, with the names of `Intervals.to_dict`."""
@@ -367,15 +388,22 @@ class Tally:
         if self.model.about.get("positive"):
             notes += below_zero(self.sums["below"] / self.rows)
         there = "intervals are infinite" if kind == "infinite" else "sets hold all classes"
-        center, scale = self.model.center, self.model.scale
-        on_target = self.first.calibrated_on_target
-        for gap in () if on_target else self.model.estimator._shift.gaps:
-            value = float(gap.value * scale[gap.column] + center[gap.column])
-            where = replace(gap, value=value).describe(self.model.encoding.columns)
-            notes.append(Note("no overlap", f"{where}: {there} there.", "warning"))
+        notes += [Note("no overlap", f"{gap}: {there} there.", "warning") for gap in self.gaps()]
         own = ("infinite", "no overlap", "below zero")
         notes += [note for note in self.first.notes if note.kind not in own]
         return notes
+
+    def gaps(self) -> list[str]:
+        """Parts of the target without training rows, in the words of the table."""
+        if self.first.calibrated_on_target:
+            return []
+        center, scale = self.model.center, self.model.scale
+        encoding, found = self.model.encoding, []
+        dates = {k for k, name in enumerate(encoding.columns) if name in encoding.dates}
+        for gap in self.model.estimator._shift.gaps:
+            value = float(gap.value * scale[gap.column] + center[gap.column])
+            found.append(replace(gap, value=value).describe(encoding.columns, dates))
+        return found
 
     def show(self, file: str | None, *, json: bool) -> None:
         """Print the summary: on stderr, or as JSON on stdout."""
@@ -415,6 +443,8 @@ def calibrated(model: Model, tables: list[Table], args: argparse.Namespace) -> M
     import numpy as np
 
     from ..conformal import ConformalClassifier, ConformalRegressor
+    from ..data import Samples
+    from ..engine.overlap import refuse_uncovered
     from ..files.encoding import ColumnProblems
     from ..files.samples import weights_of
     from ..files.table import notes_of, read_table
@@ -434,14 +464,21 @@ def calibrated(model: Model, tables: list[Table], args: argparse.Namespace) -> M
     check_complete(table.names, model, table.title)
     table = _labelled(table, model.label)
     findings = ColumnProblems()
-    X = model.scaled(model.encoding.encode(table, findings))
+    X = model.encoding.encode(table, findings)
     console.tell(*notes_of(table), *findings.notes(table.title))
-    T = model.scaled(np.concatenate([model.encoding.encode(part) for part in tables]))
+    T = np.concatenate([model.encoding.encode(part) for part in tables])
+    weight = weights_of(table, args.weight)
+    try:
+        refuse_uncovered(
+            Samples.of_rows(X, T, sample_weight=weight, encoder=model.encoding.encoder)
+        )
+    except NoOverlapError as error:
+        raise error.of_command("fit") from None
+    X, T = model.scaled(X), model.scaled(T)
     kind: Any = ConformalRegressor if model.task == "regression" else ConformalClassifier
     estimator = model.estimator.estimator_ if model.calibrated else model.estimator
     by = "class" if args.by_class or getattr(model.estimator, "by", None) == "class" else None
     conformal = kind(estimator, by=by, prefit=True, random_state=args.seed)
-    weight = weights_of(table, args.weight)
     with quiet(WeightWarning):  # the notes tell, in the table's own words
         conformal.fit(X, _outcomes(table, model), X_target=(T,), sample_weight=weight)
     return replace(model, estimator=conformal)

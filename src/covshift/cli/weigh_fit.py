@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +14,13 @@ from ..comparison import imbalance
 from ..comparison.methods import fit_weights
 from ..data import Samples
 from ..data.row_weights import row_weights, target_weights
-from ..diagnostics import RowFlags
 from ..encoding import encoded, scaled
 from ..engine.weights import DEFAULT
 from ..estimates.margins import default_weighter
-from ..exceptions import InputError, NoOverlapError
-from ..files.samples import TwoFiles
+from ..exceptions import InputError, OverlapWarning
+from ..numerics.quiet import quiet
 from ..registry import listed, weighters
 from ..show.notes import Note
-from ..show.words import percent
 from ..weights import WEIGHTERS, as_weighter
 from ..weights.base import Weighter
 from ..weights.limits import LIMITS
@@ -50,14 +48,17 @@ def by_rows(args: argparse.Namespace) -> Weighed:
     samples = lines.repeated()
     diagnosis = diagnosis_of(samples, args)
     if args.restrict is not None and diagnosis.rows.count:
-        samples = _covered(samples, diagnosis.rows)
+        samples = covered_part(samples, diagnosis.rows, "Weights for")
         diagnosis = diagnosis_of(samples, args)
     rows = row_weights(len(samples.X), samples.weight)
     target = target_weights(len(samples.X_target), samples.target_weight)
     both = Samples.of_rows(samples.X, samples.X_target, encoder=samples.encoding.encoder)
     scaler = StandardScaler().fit(both.X, sample_weight=rows.w)
     X, T = (scaled(scaler, encoded(part, both.one_feature)) for part in (both.X, both.T))
-    fitted = fit_weights(_weighter_of(args), X, None, T, None, args.seed, rows=rows, target=target)
+    with quiet(OverlapWarning):  # the diagnosis has said it, in the units of the table
+        fitted = fit_weights(
+            _weighter_of(args), X, None, T, None, args.seed, rows=rows, target=target
+        )
     w = rows.final(fitted.weights_)
     return Weighed(
         X,
@@ -81,17 +82,6 @@ def by_rows(args: argparse.Namespace) -> Weighed:
         verdict=diagnosis.verdict,
         notes=samples.notes,
     )
-
-
-def _covered(samples: TwoFiles, flags: RowFlags) -> TwoFiles:
-    """Leave out target rows without training rows near, and say which."""
-    if flags.uncovered.all():
-        raise NoOverlapError(f"No target row is covered by the training rows. {flags}")
-    kept = percent(1 - flags.count / len(flags.uncovered))
-    note = Note("restricted target", f"Weights for {kept} of the target. {flags}", "warning")
-    console.tell(note)
-    left = covered_part(samples, flags)
-    return replace(left, notes=[*left.notes, note])
 
 
 def by_margins(args: argparse.Namespace) -> Weighed:

@@ -22,12 +22,12 @@ from ..data.parameters import one_of
 from ..data.row_weights import RowWeights, check_weight, row_weights, target_weights
 from ..data.validation import Target, checked, column_names, is_margins, unwrap_target
 from ..encoding import encoded as grouped
-from ..exceptions import ConstantColumnWarning, InputError, MarginsWarning
+from ..exceptions import ConstantColumnWarning, InputError, MarginsWarning, OverlapWarning
 from ..numerics.array import Real, Rows, is_array, to_numpy
 from ..numerics.hashing import Keys, row_hash
 from ..numerics.parallel import one_thread
 from ..numerics.progress import Progress
-from ..numerics.quiet import alone, heard, quiet
+from ..numerics.quiet import Heard, alone, heard, quiet
 from ..numerics.statistics import paired_gains, weighted_risk
 from ..registry import NONE
 from ..show.notes import Note, distinct
@@ -527,8 +527,7 @@ class _Trial:
                 )
                 self.notes.append(Note("weights of held-out rows", text, "warning"))
         self.notes += [
-            Note("weights of held-out rows", f"Held-out rows: {_short(item.text)}")
-            for item in caught[:1]
+            Note("weights of held-out rows", f"Held-out rows: {_said(item)}") for item in caught[:1]
         ]
 
     def row(self, method: Method) -> Row:
@@ -542,7 +541,7 @@ class _Trial:
             except Exception as error:
                 row["note"] = f"failed: {_short(error)}"
         doubts = [
-            _short(item.text)
+            _said(item)
             for item in caught
             if item.category.__module__.startswith("covshift")
             and not issubclass(item.category, ConstantColumnWarning)  # of the rows that were drawn
@@ -658,6 +657,12 @@ def _some(
 
 
 _SHORT = 160
+
+
+def _said(warning: Heard) -> str:
+    """Return its first sentence; extremes are those of scaled columns, which nobody knows."""
+    apart = issubclass(warning.category, OverlapWarning)
+    return "There is no overlap." if apart else _short(warning.text)
 
 
 def _short(message: object) -> str:

@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from ..data import fields, validation
+from ..data import Samples, fields, validation
 from ..data.columns import NamedColumns
 from ..data.features import without_others
 from ..data.fit import TARGET_REQUEST
@@ -22,6 +22,7 @@ from ..data.labels import refuse_none
 from ..data.parameters import check_parameters, number
 from ..encoding.samples import takes_tables
 from ..engine.labels import Labels
+from ..engine.overlap import refuse_uncovered
 from ..exceptions import InputError, NoOverlapError
 from ..numerics.array import Flags, Real, Rows
 from ..numerics.crossfit import deal
@@ -131,6 +132,7 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     __metadata_request__fit = TARGET_REQUEST | {"y_target": True}
     _classes = False
+    _by_shares = False  # of the classes, which label shift changes alone
     _by_labels: Any = None  # this model, calibrated by labelled target rows alone
     _shares: Any = None  # of the classes in the target, under label shift
     _on_target = False  # whether it is that one
@@ -213,6 +215,8 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         )
         if rows.target is None and self.weighter is not None:
             validation.warn_of_no_target(self)
+        if self.weighter is not None and labels is None and not self._by_shares:
+            refuse_without_overlap(rows)
         of_target = None
         if labels is not None:
             of_target = labelled_target(rows, labels, self.classes_ if self._classes else None)
@@ -608,6 +612,15 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             )
             notes.append(Note("few rows", text, "warning"))
         return [*notes, *getattr(self._shift, "notes", ())]
+
+
+def refuse_without_overlap(rows: LabelledRows) -> None:
+    """Refuse target rows of which none is covered: all of their intervals would be infinite."""
+    if rows.target is None or validation.is_margins(rows.target):
+        return
+    given = {"sample_weight": rows.design, **rows.of_target}
+    with quiet():  # the fit says what else there is to say
+        refuse_uncovered(Samples.of_rows(rows.X, rows.target, **given))
 
 
 # Calibration of a fitted estimator by rows that were held out of those that trained it.

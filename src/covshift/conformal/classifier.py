@@ -308,6 +308,10 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
 
     # fitting
 
+    @property
+    def _by_shares(self) -> bool:  # type: ignore[override]
+        return bool(self.shift == "label")
+
     def _fit_shift(self, rows: LabelledRows) -> Shift:
         """Fit the weights, or under label shift find the shares of the classes."""
         if self.shift != "label":

@@ -112,6 +112,14 @@ def check_overlap(
     return Covered(left, diagnosis, share, tuple(notes), trusted)
 
 
+def refuse_uncovered(sample: Samples) -> None:
+    """Refuse a target of which no row is like the training rows in every column."""
+    gaps = [part for part in significant_parts(_both(sample)) if part.excess >= NO_OVERLAP]
+    inside = ~np.any([part.holds(sample.T) for part in gaps], axis=0) if gaps else True
+    if not np.any(sample.share * inside > 0):
+        raise _refusal(gaps, sample)
+
+
 _NOTHING = "The sample has no information about this part of the population."
 _LEAVE_OUT = (
     "Leave out columns that the outcome does not need",
@@ -164,7 +172,7 @@ def _refusal(gaps: list[Uncovered], sample: Samples) -> NoOverlapError:
         it = "it" if len(split) == 1 else "them"
         given = f"if the outcome does not depend on {it} given the other columns"
         python = f"Leave out {columns} from X and X_target, {given}"
-        ways.insert(0, (python, f"Use {dropped.translate(_BRACES)}, {given}"))
+        ways.insert(0, (python, f"Use covshift {{question}} {dropped.translate(_BRACES)}, {given}"))
     else:
         ways.append(_LEAVE_OUT)
     return NoOverlapError(text, *ways)
