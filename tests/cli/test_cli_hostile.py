@@ -17,7 +17,7 @@ import pytest
 from command import covshift, rows, write
 
 from covshift.exceptions import InputError
-from covshift.files import sources as room
+from covshift.files import memory as room
 from covshift.files.table import read_table
 from covshift.files.writing import as_written, inert
 from covshift.margins import Margins

@@ -13,8 +13,8 @@ import pytest
 
 from covshift.distributed import from_parquet
 from covshift.exceptions import InputError
-from covshift.files.arrow import ArrowFiles, ArrowTable
-from covshift.files.reading import MISSING, MissingValues, ReadOptions
+from covshift.files.arrow import ArrowFiles
+from covshift.files.table import read_table
 
 NAN = float("nan")
 NEW_YEAR = (date(2026, 1, 1) - date(1970, 1, 1)).days
@@ -52,9 +52,7 @@ def read(folder, cells, kind=None):
     """One column of a table that was written to a file."""
     path = folder / "t.parquet"
     pq.write_table(pa.table({"c": cells}), path)
-    table = ArrowTable(str(path), None, "Parquet", ReadOptions())
-    (batch,) = table.blocks(10)
-    return table.column(batch, "c", kind, MissingValues(MISSING))
+    return read_table(str(path), {"c": kind} if kind else {}).columns["c"]
 
 
 @pytest.mark.parametrize(("cells", "kind", "values"), COLUMNS)

@@ -51,7 +51,7 @@ BOOSTER = {
     "min_samples_leaf": POSITIVE,
     "reg_lambda": FROM_ZERO,
     "reg_leaves": FROM_ZERO,
-    "grower": [*WORD, None],
+    "leaf_solve": [*WORD, None],
     "max_bins": [1],
     "subsample": [0, 1.1],
     "early_stopping": ["never", 1, None],
@@ -69,7 +69,7 @@ RATIO = {
     "standardize": FLAG,
     "verbose": [-1],
 }
-DENSE = {"standardize": FLAG, "refuse_above": [0, 0.5], "verbose": [-1]}
+DENSE = {"standardize": FLAG, "refuse_above": [0, 0.5], "backend": WORD, "verbose": [-1]}
 V = {"normalize": FLAG, "blend": [*SHARE, "0.5", None]}
 EMPIRICAL = {**V, "phi": ["anderson", 2.0], "symmetric": FLAG}
 

@@ -97,8 +97,7 @@ def _decisions(
         if need:
             raise
         return None, None  # which the check of numbers refuses
-    settled = tuple(name for name, kind in kinds.items() if kind != "season")
-    made = decide(*rows, settled, kept)
+    made = decide(*rows, tuple(kinds), kept)
     if need or made.notes:
         return made, None
     try:

@@ -1,100 +1,100 @@
-"""Excel workbooks: the cells of a sheet, spelled as CSV would spell them."""
+"""Excel workbooks: the cells of a sheet, spelled as CSV would spell them.
+
+calamine reads the cells. `Sheet` goes through the XML before, for what calamine would turn into
+gaps in silence (formulas without a value, errors such as #DIV/0!) or could not survive.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date, datetime, time
-from itertools import chain, islice
 from typing import Any, BinaryIO
 
 from ..exceptions import InputError
 from ..numerics.progress import import_extra
-from ..numerics.quiet import quiet
 from ..show.notes import Note
 from ..show.words import meant
-from .builder import Spelling, TextBlock
+from .arrays import library, texts
+from .cells import Block, Spelling, TextSource
 from .reading import ReadOptions
+from .sheet import checked_sheet, with_usual_names
 from .text import named_columns
 
 _LOOKED_AT = 100  # rows by which the header is found
-_ROWS = 2**20  # that a sheet can have
 
 
-class ExcelTable:
+class ExcelTable(TextSource):
     """The header of a sheet, and its rows in blocks; a line is a row of the sheet."""
 
-    is_text = True
-
     def __init__(self, title: str, file: BinaryIO, reading: ReadOptions) -> None:
-        library = import_extra("openpyxl", extra="cli", needed_by="Reading Excel workbooks")
-        self.notes: list[Note] = []
+        calamine: Any = import_extra(
+            "python_calamine", extra="cli", needed_by="Reading Excel workbooks"
+        )
+        self.notes = []
         self.spelled = Spelling(reading.decimal or ".", reading.thousands)
         try:
-            with quiet(UserWarning):  # of styles that it lacks, and of what is no cell
-                book = library.load_workbook(file, read_only=True, data_only=True)
-        except Exception as error:  # openpyxl has errors of its own, and passes on others
+            file = with_usual_names(file)
+            file.seek(0)
+            book = calamine.load_workbook(file)
+            self.sheet = self._sheet(title, book, reading)
+            self.title = f"{title}, sheet {self.sheet!r}"
+            errors = checked_sheet(self.title, file, self.sheet)
+            rows = book.get_sheet_by_name(self.sheet).to_python(skip_empty_area=False)
+        except (InputError, MemoryError):
+            raise
+        except Exception as error:  # calamine has errors of its own, and passes on others
             raise _unreadable(title, error) from None
-        sheet = self._sheet(title, book, reading)
-        self.sheet: str = sheet.title
-        self.title = f"{title}, sheet {self.sheet!r}"
-        rows = _rows(self.title, sheet)
-        first = next((pair for pair in rows if any(map(_is_there, pair[1]))), None)
-        if first is None:
+        for (row, column), text in errors.items():
+            rows[row - 1][column - 1] = text
+        full = [k for k, row in enumerate(rows) if any(map(_is_there, row))]
+        if not full:
             raise InputError(f"{self.title} is empty. It needs a header row and rows.")
-        start = [first]
-        for number, row in islice(rows, _LOOKED_AT):
-            if number > start[-1][0] + 1:
-                start.append((number - 1, []))  # stands for all that are empty
-            start.append((number, row))
-        place = header_place([row for _, row in start])
-        self._line, header = start[place]
-        self._rows = chain(start[place + 1 :], rows)
-        if self._line > 1:
-            count = f"{self._line - 1} row{'s' * (self._line > 2)}"
-            text = f"{self.title}: skipped {count} above the header, which is row {self._line}."
+        place = full[0] + header_place(rows[full[0] : full[0] + _LOOKED_AT])
+        if place:
+            count = f"{place} row{'s' * (place > 1)}"
+            text = f"{self.title}: skipped {count} above the header, which is row {place + 1}."
             self.notes.append(Note("header", text))
+        header = rows[place]
         width = max(k for k, cell in enumerate(header) if _is_there(cell)) + 1
         names = [_spelled(cell).strip() for cell in header[:width]]
-        self.index: set[str] = set()
         self.names, self.nameless = named_columns(self.title, names)
+        self._line, self._rows = place + 2, rows[place + 1 : full[-1] + 1]
 
-    def blocks(self, size: int, *_: Any) -> Iterator[TextBlock]:
+    def blocks(self, size: int, names: Sequence[str] | None = None) -> Iterator[Block]:
         """Yield blocks of at most ``size`` rows."""
-        width, last = len(self.names), self._line
-        full = ((number, row) for number, row in self._rows if any(map(_is_there, row)))
-        while part := list(islice(full, size)):
-            rows = []
-            for number, row in part:
-                if number > last + 1:
-                    raise InputError(f"{self.title}, line {last + 1} is empty. Remove it.")
+        width = len(self.names)
+        for start in range(0, len(self._rows), size):
+            rows, first = self._rows[start : start + size], self._line + start
+            for line, row in enumerate(rows, start=first):
+                if not any(map(_is_there, row)):
+                    raise InputError(f"{self.title}, line {line} is empty. Remove it.")
                 if any(map(_is_there, row[width:])):
                     raise InputError(
-                        f"{self.title}, line {number} has cells beyond the {width} column"
+                        f"{self.title}, line {line} has cells beyond the {width} column"
                         f"{'s' * (width > 1)} of the header. Name these columns, or remove the "
                         "cells."
                     )
-                cells = [_spelled(cell) for cell in row[:width]]
-                rows.append(cells + [""] * (width - len(cells)))
-                last = number
-            yield TextBlock(self.title, part[0][0], list(zip(*rows, strict=True)))
+            cells = [texts([_spelled(row[k]) for row in rows]) for k in range(width)]
+            yield Block(self.title, first, library().table(cells, names=self.names), 0, len(rows))
 
-    def _sheet(self, title: str, book: Any, reading: ReadOptions) -> Any:
-        sheets = {sheet.title: sheet for sheet in book.worksheets}
+    def _sheet(self, title: str, book: Any, reading: ReadOptions) -> str:
+        """Return the name of the sheet that is meant."""
+        sheets = [part.name for part in book.sheets_metadata if "WorkSheet" in str(part.typ)]
         shown = ", ".join(map(repr, sheets))
         asked = reading.sheet
         if asked is not None:
             if asked not in sheets:
-                hint = meant(asked, list(sheets))
+                hint = meant(asked, sheets)
                 raise InputError(f"{title} has no sheet {asked!r}.{hint} Its sheets are: {shown}.")
-            return sheets[asked]
+            return asked
         if not sheets:
             raise InputError(f"{title} has no sheet of cells.")
-        first = next(iter(sheets))
+        first: str = sheets[0]
         if len(sheets) > 1:
             option = reading.sheet_option
             text = f"{title} has the sheets {shown}: {first!r} was read ({option} names another)."
             self.notes.append(Note("sheet", text))
-        return sheets[first]
+        return first
 
 
 def header_place(rows: list[list[Any]]) -> int:
@@ -121,63 +121,6 @@ def header_place(rows: list[list[Any]]) -> int:
     return found if above and all(isinstance(rows[found][k], str) for k in filled[found]) else 0
 
 
-def _rows(title: str, sheet: Any) -> Iterator[tuple[int, list[Any]]]:
-    """Yield the rows that a sheet has in the file, each with its number.
-
-    What the sheet says of its own size is not asked: it may be wrong, and openpyxl would leave out
-    the rows beyond, as it leaves out rows whose number came before.
-    """
-    from openpyxl.worksheet import _reader as library
-
-    book = sheet.parent
-    lost: list[tuple[int, int]] = []
-
-    class Parser(library.WorkSheetParser):  # type: ignore[misc]
-        def parse_cell(self, element: Any) -> Any:
-            cell = super().parse_cell(element)
-            # A formula whose value is the empty text says so by its type, "str".
-            empty = cell["value"] is None and element.get("t", "n") == "n"
-            if empty and element.find(library.FORMULA_TAG) is not None:
-                lost.append((cell["row"], cell["column"]))
-            return cell
-
-    last = 0
-    try:
-        with sheet._get_source() as source:
-            parser = Parser(
-                source,
-                sheet._shared_strings,
-                data_only=True,
-                epoch=book.epoch,
-                date_formats=book._date_formats,
-                timedelta_formats=book._timedelta_formats,
-            )
-            for number, cells in parser.parse():
-                if lost:
-                    continue  # to count them
-                width = max((cell["column"] for cell in cells), default=0)
-                if not last < number <= _ROWS:
-                    raise InputError(
-                        f"{title}: the rows are numbered wrongly, at row {number}. Open and save "
-                        "the file in Excel."
-                    )
-                last = number
-                row: list[Any] = [None] * width
-                for cell in cells:
-                    row[cell["column"] - 1] = cell["value"]
-                yield number, row
-    except (InputError, MemoryError):
-        raise
-    except Exception as error:
-        raise _unreadable(title, error) from None
-    if lost:
-        count = f"{len(lost):,} cell{'s' * (len(lost) > 1)}"
-        raise InputError(
-            f"{title}: formulas without values in {count}; open and save the file in Excel. The "
-            f"first is in row {lost[0][0]}, column {lost[0][1]}."
-        )
-
-
 def _unreadable(title: str, error: Exception) -> InputError:
     reason = str(error).strip("'\"").rstrip(".")[:200] or type(error).__name__
     return InputError(
@@ -193,15 +136,15 @@ def _is_there(cell: Any) -> bool:
 def _spelled(cell: Any) -> str:
     """Spell a cell as text; dates as ISO dates.
 
-    >>> _spelled(None), _spelled(1.5), _spelled(True), _spelled(datetime(2026, 11, 15))
-    ('', '1.5', 'TRUE', '2026-11-15')
+    >>> _spelled(""), _spelled(1.5), _spelled(2.0), _spelled(True), _spelled(date(2026, 11, 15))
+    ('', '1.5', '2', 'TRUE', '2026-11-15')
     """
-    if cell is None:
-        return ""
     if isinstance(cell, bool):
         return "TRUE" if cell else "FALSE"
+    if isinstance(cell, float) and cell.is_integer() and abs(cell) < 2**53:
+        return str(int(cell))
     if isinstance(cell, datetime) and cell.time() == time():
         return cell.date().isoformat()
     if isinstance(cell, datetime | date | time):
         return cell.isoformat()
-    return cell if isinstance(cell, str) else repr(cell)
+    return "" if cell is None else str(cell)

@@ -14,7 +14,7 @@ import numpy as np
 from ..exceptions import InputError
 from ..numerics.array import Real
 from ..show.notes import Note
-from .columns import check_format, days_of
+from .columns import Kind, check_format, days_of
 
 
 class MissingValues:
@@ -33,6 +33,7 @@ class MissingValues:
         self._numbers = {
             float(word): word for word in self.words if is_number(word) and _is_there(word)
         }
+        self.texts = self.words - {*self._numbers.values()}  # which are no numbers
         self._days: dict[float, str] = {}
         for word in self.words:
             try:
@@ -122,6 +123,7 @@ class ReadOptions:
     sheet: str | None = None  # of workbooks
     sheet_option: str = "--sheet"  # that names it
     target_sheet: str | None = None  # of the target's workbook, if another
+    kinds: Mapping[str, Kind] = field(default_factory=dict)  # of columns, as the user says
 
     def of_target(self, source: str) -> ReadOptions:
         """Return how the target is read: as the training file, unless another sheet is named."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping
-from datetime import date, datetime
+from collections.abc import Mapping
+from datetime import time
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -14,14 +14,14 @@ from ..encoding.learning import are_brackets
 from ..exceptions import InputError
 from ..numerics.progress import import_extra
 from ..show.notes import Note
-from .columns import Column, Doubt, Kind, floats, objects, read_as
-from .reading import MissingValues, ReadOptions, title_of
+from .arrays import library, texts
+from .cells import recoded
+from .columns import Kind
+from .reading import MissingValues, title_of
+from .typed import TypedReader, TypedSource, coded_in
 
-_EPOCH = datetime(1970, 1, 1)
-_TIME = Doubt("dates", "holds times of the day")
 
-
-class SurveyTable:
+class SurveyTable(TypedSource):
     """The columns of a Stata or SPSS file, and its rows in blocks.
 
     A column whose values all have a label holds these labels. They are ordered as their values are,
@@ -31,12 +31,10 @@ class SurveyTable:
     column stays a number. The whole file is held in memory.
     """
 
-    is_text = False
-
-    def __init__(self, source: str, file: BinaryIO | None, form: str, reading: ReadOptions) -> None:
-        self.title, self._reading = title_of(source), reading
-        library: Any = import_extra("pyreadstat", extra="survey", needed_by=f"Reading {form} files")
-        read = library.read_dta if form == "Stata" else library.read_sav
+    def __init__(self, source: str, file: BinaryIO | None, form: str) -> None:
+        self.title = title_of(source)
+        module: Any = import_extra("pyreadstat", extra="survey", needed_by=f"Reading {form} files")
+        read = module.read_dta if form == "Stata" else module.read_sav
         kept = None
         if file is not None:  # a pipe, and pyreadstat reads by name
             with tempfile.NamedTemporaryFile(suffix=".dat", delete=False) as kept:
@@ -52,97 +50,42 @@ class SurveyTable:
             if kept is not None:
                 Path(kept.name).unlink()
         self.names = [str(name) for name in about.column_names]
-        self._cells = {name: _with_none(found.pop(name)) for name in about.column_names}
-        self.index: set[str] = set()
-        self.notes: list[Note] = []
+        cells = [_as_array(found.pop(name)) for name in about.column_names]
+        self.table = library().table(cells, names=self.names)
+        self.notes = []
         self._measure = about.variable_measure
-        self._labels = {
-            name: _kept_labels(labels, shown.missing_ranges.get(name, []))
-            for name, labels in about.variable_value_labels.items()
+        labels = {
+            name: _kept_labels(known, shown.missing_ranges.get(name, []))
+            for name, known in about.variable_value_labels.items()
         }
-        self._say_partial()
+        self._labels = {name: known for name, known in labels.items() if self._covers(name, known)}
+        self._say_partial(
+            {k: known for k, known in labels.items() if known and k not in self._labels}
+        )
 
-    def blocks(self, size: int, names: list[str] | None = None, *_: Any) -> Iterator[range]:
-        """Yield ranges of at most ``size`` rows."""
-        rows = len(self._cells[self.names[0]]) if self.names else 0
-        for start in range(0, rows, size):
-            yield range(start, min(start + size, rows))
+    def reader(
+        self, name: str, kind: Kind | None, missing: MissingValues, form: str | None
+    ) -> TypedReader:
+        """Return what reads a column."""
+        return _SurveyReader(
+            self.title,
+            name,
+            kind,
+            missing,
+            form,
+            self._labels.get(name, {}),
+            self._measure.get(name),
+        )
 
-    def column(self, rows: range, name: str, kind: Kind | None, missing: MissingValues) -> Column:
-        """Return some rows of a column as what the file, or the user, says it is."""
-        cells = self._cells[name][rows.start : rows.stop]
-        labels = self._labels.get(name)
-        if labels and kind not in ("number", "text") and self._all_labelled(name):
-            return self._labelled(name, cells, labels, kind, missing)
-        some = next((cell for cell in self._cells[name] if cell is not None), None)
-        if kind in ("text", "category", "ordered") or isinstance(some, str):
-            texts = [None if cell is None else _spelled(cell) for cell in cells]
-            return self._texts(name, texts, kind, missing)
-        if isinstance(some, date):
-            days = floats([np.nan if cell is None else _days(cell) for cell in cells])
-            return Column(name, "date", missing.blank_days(days))
-        if some is None or isinstance(some, int | float):
-            numbers = floats([np.nan if cell is None else cell for cell in cells])
-            return Column(name, kind or "number", missing.blank_numbers(numbers))
-        texts = [None if cell is None else str(cell) for cell in cells]  # times of the day
-        return Column(name, "category", objects(texts), _TIME)
+    def _covers(self, name: str, labels: Mapping[Any, str]) -> bool:
+        cells = library("compute").unique(self.table[name]).to_pylist()
+        return bool(labels) and {cell for cell in cells if cell is not None} <= {*labels}
 
-    def _all_labelled(self, name: str) -> bool:
-        labels = self._labels[name]
-        found = {cell for cell in self._cells[name] if cell is not None}
-        return found <= {*labels}
-
-    def _labelled(
-        self,
-        name: str,
-        cells: list[Any],
-        labels: Mapping[Any, str],
-        kind: Kind | None,
-        missing: MissingValues,
-    ) -> Column:
-        known: dict[Any, str | None] = {
-            code: None if label in missing or _spelled(code) in missing else label
-            for code, label in labels.items()
-        }
-        values = objects([None if cell is None else known[cell] for cell in cells])
-        if kind == "boolean":
-            return self._texts(name, list(values), kind, missing)
-        levels = tuple(dict.fromkeys(label for label in known.values() if label is not None))
-        measure = self._measure.get(name)
-        ordinal = measure == "ordinal" or (measure != "nominal" and are_brackets(levels))
-        if kind in (None, "ordered") and ordinal:
-            return Column(name, "ordered", values, levels=levels)
-        return Column(name, kind or "category", values)
-
-    def _texts(
-        self, name: str, texts: list[str | None], kind: Kind | None, missing: MissingValues
-    ) -> Column:
-        if kind == "text":
-            return Column(name, kind, objects(["" if text is None else text for text in texts]))
-        known = {
-            text: None if text is None or text.strip() in missing else text.strip()
-            for text in set(texts)
-        }
-        stripped = [known[text] for text in texts]
-        if kind not in ("number", "date", "boolean"):
-            return Column(name, kind or "category", objects(stripped))
-        form = self._reading.dates.get(name)
-        try:
-            numbers = [np.nan if t is None else read_as(kind, t, form) for t in stripped]
-            return Column(name, kind, floats(numbers))
-        except ValueError as error:
-            raise InputError(
-                f"{self.title}: column {name!r} cannot be read as {kind}: {error}. Repair it first."
-            ) from None
-
-    def _say_partial(self) -> None:
-        partial = [name for name, labels in self._labels.items() if labels]
-        partial = [name for name in partial if not self._all_labelled(name)]
+    def _say_partial(self, partial: Mapping[str, Mapping[Any, str]]) -> None:
         if partial:
             shown = []
-            for name in partial[:5]:
-                some = list(self._labels[name].items())[:3]
-                words = ", ".join(f"{_spelled(code)} {label!r}" for code, label in some)
+            for name, labels in list(partial.items())[:5]:
+                words = ", ".join(f"{_spelled(c)} {w!r}" for c, w in list(labels.items())[:3])
                 shown.append(f"{name!r} ({words})")
             more = f" and {len(partial) - 5} more" if len(partial) > 5 else ""
             text = (
@@ -150,6 +93,44 @@ class SurveyTable:
                 "columns are numbers; if a label means that there is no answer: --missing COL=CODE."
             )
             self.notes.append(Note("value labels", text))
+
+
+class _SurveyReader(TypedReader):
+    """Reads one column: its labels where all values have one."""
+
+    def __init__(
+        self,
+        title: str,
+        name: str,
+        kind: Kind | None,
+        missing: MissingValues,
+        form: str | None,
+        labels: Mapping[Any, str],
+        measure: str | None,
+    ) -> None:
+        super().__init__(title, name, kind, missing, form)
+        self._labels, self._measure = labels, measure
+
+    def typed(self, cells: Any) -> Any:
+        arrow = library()
+        if self._labels and self.kind not in ("number", "text"):
+            known = {
+                code: None if label in self._missing or _spelled(code) in self._missing else label
+                for code, label in self._labels.items()
+            }
+            by_word = cells.dictionary_encode()
+            words = [known[code] for code in by_word.dictionary.to_pylist()]
+            levels = [*dict.fromkeys(label for label in known.values() if label is not None)]
+            measure = self._measure
+            ordinal = measure == "ordinal" or (measure != "nominal" and are_brackets(levels))
+            if self.kind in (None, "ordered") and ordinal:
+                return coded_in(levels, by_word.indices, words)
+            return super().typed(recoded(by_word.indices, words))
+        whole = self.kind in ("text", "category", "ordered") and arrow.types.is_floating(cells.type)
+        if whole:  # 1, where Stata keeps 1.0
+            spelled = [None if cell is None else _spelled(cell) for cell in cells.to_pylist()]
+            cells = texts(spelled)
+        return super().typed(cells)
 
 
 def _kept_labels(labels: Mapping[Any, str], ranges: list[Any]) -> dict[Any, str]:
@@ -167,18 +148,17 @@ def _is_lost(code: Any, ranges: list[Any]) -> bool:
     return False
 
 
-def _with_none(cells: Any) -> list[Any]:
-    """Return a list of the cells, None for what is missing; older pyreadstat has arrays and NaN."""
+def _as_array(cells: Any) -> Any:
+    """Return an array of the cells; older pyreadstat has arrays of NumPy, and NaN for gaps."""
+    arrow = library()
     plain = cells if isinstance(cells, list) else np.asarray(cells).tolist()
-    return [None if cell is None or cell != cell else cell for cell in plain]
+    plain = [None if cell is None or cell != cell else cell for cell in plain]
+    if any(isinstance(cell, time) for cell in plain):
+        plain = [None if cell is None else str(cell) for cell in plain]
+    return arrow.array(plain)
 
 
 def _spelled(cell: Any) -> str:
     if isinstance(cell, float) and cell.is_integer():
         return str(int(cell))
     return str(cell)
-
-
-def _days(cell: date) -> float:
-    moment = cell if isinstance(cell, datetime) else datetime(cell.year, cell.month, cell.day)
-    return (moment - _EPOCH).total_seconds() / 86_400
