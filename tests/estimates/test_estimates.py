@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 from sklearn.pipeline import make_pipeline
 
+import covshift
 from covshift.engine.outcome import BrokenLines, LeaveOneOutRidge, LevelUnits
 from covshift.numerics.parallel import one_blas_thread
 from covshift.numerics.statistics import weighted_mean, weighted_risk
@@ -190,3 +191,14 @@ def test_the_additive_regression_finds_the_one_feature_of_fifty_that_matters():
     model = make_pipeline(BrokenLines(), LeaveOneOutRidge()).fit(X, y)
     error = np.mean((model.predict(T) - 3 * T[:, 0]) ** 2)
     assert error < 0.75 * 9
+
+
+def test_shares_of_the_classes_of_a_tiny_group_sum_to_one():
+    rng = np.random.default_rng(25)
+    for _ in range(8):
+        X, T = rng.normal(size=(9, 2)), rng.normal(size=(12, 2))
+        y, by = rng.choice(list("abc"), 9), (np.arange(9) % 2, np.arange(12) % 2)
+        found = covshift.estimate(X, y, T, by=by, sample_weight=rng.uniform(0.1, 1, 9))
+        for group in (None, "0", "1"):
+            total = sum(line.value for line in found if line.group == group)
+            assert total == pytest.approx(1)

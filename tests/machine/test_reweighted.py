@@ -7,17 +7,17 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.base import BaseEstimator, TransformerMixin, clone, is_classifier, is_regressor
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from covshift import VSVC, ConformalRegressor, Kernel, Reweighted
 from covshift.datasets import make_survey
-from covshift.exceptions import NoTargetWarning
+from covshift.exceptions import InputError, NoTargetWarning
 from covshift.weights import CDFWeights, GaussianRatio
 
 data = make_survey(300, 300, random_state=0)
@@ -47,6 +47,38 @@ def test_the_default_weights_are_those_for_training():
     assert found.max() < CDFWeights().fit(X, X_target=T).weights_.max()
 
 
+class Hides(TransformerMixin, BaseEstimator):
+    """As `TargetEncoder`: training rows become something else than the same rows later."""
+
+    def fit(self, X, y=None):
+        return self
+
+    def transform(self, X):
+        return X
+
+    def fit_transform(self, X, y=None):
+        return X / 2
+
+
+def test_a_pipeline_learns_what_it_learns_alone():
+    pipeline = make_pipeline(Hides(), LEARNER)
+    expected = pipeline.fit(X, y).predict_proba(T)
+    model = Reweighted(pipeline, weighter=None).fit(X, y, X_target=T)
+    np.testing.assert_allclose(model.predict_proba(T), expected)
+
+
+def test_a_pipeline_takes_text_or_says_which_columns_it_cannot():
+    frame = pd.DataFrame({"x": X[:, 0], "town": np.where(X[:, 1] > 0, "a", "b")})
+    with pytest.raises(InputError, match=r"'town' hold text.*TableEncoder"):
+        Reweighted(make_pipeline(StandardScaler(), LEARNER)).fit(frame, y, X_target=frame)
+    levels = make_pipeline(OneHotEncoder(), LEARNER)  # sparse
+    assert (
+        Reweighted(levels)
+        .fit(frame[["town"]], y, X_target=frame[["town"]])
+        .score(frame[["town"]], y)
+    )
+
+
 def test_a_pipeline_transforms_sample_and_target_alike():
     pipeline = make_pipeline(StandardScaler(), LEARNER)
     inside = Reweighted(pipeline, weighter="gaussian-ratio").fit(X, y, X_target=T)
@@ -60,6 +92,15 @@ def test_a_v_machine_at_the_end_of_a_pipeline_gets_the_transformed_target():
     model = Reweighted(pipeline, weighter=None).fit(X, y, X_target=T)
     expected = machine.fit(scaler.transform(X), y, X_target=scaler.transform(T))
     np.testing.assert_allclose(model.predict_proba(T), expected.predict_proba(scaler.transform(T)))
+
+
+def test_a_model_whose_numbers_overflow_predicts_no_probabilities():
+    wrapped, machine = (clone(m).fit(X, y, X_target=T) for m in (SCALED, VSVC()))
+    wrapped.estimator_[-1].coef_ = wrapped.estimator_[-1].coef_ * np.nan
+    machine.dual_coef_ = machine.dual_coef_ * np.nan
+    for model in (wrapped, machine):
+        with pytest.raises(InputError, match="not finite"):
+            model.predict_proba(T)
 
 
 def test_weights_that_would_be_lost_are_an_error():

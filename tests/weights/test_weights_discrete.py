@@ -426,3 +426,21 @@ def test_without_a_shift_even_weights_do_not_warn():
         rare = [0.02, 0.05, 0.2, 0.5]
         X, T = ((rng.random((size, 4)) < rare).astype(float) for size in (N, M))
         Even().fit(X, X_target=T)
+
+
+def test_many_columns_of_levels_are_cells():
+    rng = np.random.default_rng(0)
+    X, T = (np.column_stack([rng.integers(0, 2, n), np.ones((n, 109))]) for n in (60, 90))
+    w = PostStratification().fit(X, X_target=T).weights_
+    assert np.average(X[:, 0], weights=w) == pytest.approx(T[:, 0].mean())
+
+
+@pytest.mark.parametrize("name", sorted(WEIGHTERS))
+def test_rows_of_no_design_weight_do_not_move_the_mean_of_the_weights(name):
+    rng = np.random.default_rng(0)
+    X, T = rng.normal(size=(40, 2)), rng.normal(0.4, 1, size=(50, 2))
+    own = np.where(np.arange(40) < 20, 0.0, rng.uniform(0.1, 1, 40))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", WeightWarning)
+        w = WEIGHTERS[name]().fit(X, X_target=T, sample_weight=own).weights_
+    assert np.average(w, weights=own) == pytest.approx(1)

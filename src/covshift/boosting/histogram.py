@@ -18,7 +18,13 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 from sklearn.utils.validation import check_is_fitted
 
 from ..data.fields import Kind, Labels, Part
-from ..data.labels import at_least_two, check_labels, check_outcomes, check_outputs
+from ..data.labels import (
+    at_least_two,
+    check_labels,
+    check_outcomes,
+    check_outputs,
+    finite_probabilities,
+)
 from ..data.row_weights import check_weight
 from ..data.validation import check_host_rows
 from ..numerics.array import Real
@@ -149,8 +155,8 @@ class BoostedTreesClassifier(ClassifierMixin, _Histogram):  # type: ignore[misc]
         """Return the probability of every class: (rows, classes)."""
         raw = self._raw(X)
         if raw.shape[1] > 1:
-            return np.asarray(softmax(raw, axis=1))
-        p = expit(raw[:, 0])
+            return finite_probabilities(softmax(raw, axis=1))
+        p = finite_probabilities(expit(raw[:, 0]))
         return np.column_stack([1 - p, p])
 
     def predict(self, X: Any) -> NDArray[Any]:

@@ -177,6 +177,16 @@ def check_outputs(classes: NDArray[Any], outputs: int) -> None:
         raise ValueError(f"{len(classes)} classes, but {outputs} outputs")
 
 
+def finite_probabilities(p: Real) -> Real:
+    """Return probabilities (rows, classes); refuse those of a model whose numbers overflow."""
+    if not np.isfinite(p).all():
+        raise InputError(
+            "The model predicts probabilities that are not finite: its numbers are too large, as "
+            "in a damaged file. Fit it again, or load another file."
+        )
+    return p
+
+
 def one_hot(labels: NDArray[Any], classes: NDArray[Any]) -> Real:
     """Return a column for every class, of which the second is enough for two: (N, k)."""
     columns: Real = (labels[:, None] == classes[None, :]).astype(np.float64)

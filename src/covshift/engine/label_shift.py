@@ -241,7 +241,9 @@ class Shares:
         h = problem.classes(y, classes, name).h
         q = _within(h, int(problem.fold.max()) + 1)
         p = _totals(labels, u, len(classes))
-        pi = _likeliest(q.folds, problem.sample.share, p, _simplex(_solved(q, labels, u, problem)))
+        pi = _likeliest(
+            q.folds, problem.sample.share, p, nearest_shares(_solved(q, labels, u, problem))
+        )
         r = np.maximum(pi / p, _LEAST_RATIO)
         a = CrossFit(q.train / (q.train @ r)[:, None], q.folds / (q.folds @ r)[..., None])
         separation, of_scores = (_separation(part.train, labels, u, p, problem) for part in (q, a))
@@ -289,7 +291,7 @@ class Shares:
     @cached_property
     def value(self) -> Real:
         """Shares (K,), none below zero and summing to one."""
-        return _simplex(self.influence.value)
+        return nearest_shares(self.influence.value)
 
     @cached_property
     def sample(self) -> Real:
@@ -434,7 +436,7 @@ def _likeliest(folds: Real, share: Real, p: Real, pi: Real) -> Real:
     return np.asarray(pi)
 
 
-def _simplex(values: Real) -> Real:
+def nearest_shares(values: Real) -> Real:
     """Return the nearest shares that are not negative and sum to one (Euclidean projection)."""
     ordered = np.sort(values)[::-1]
     excess = (np.cumsum(ordered) - 1) / np.arange(1, len(values) + 1)

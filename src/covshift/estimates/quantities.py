@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,7 +19,7 @@ from ..data.columns import check_outcomes, spelled
 from ..data.parameters import number, one_of
 from ..data.row_weights import kish
 from ..engine.intervals import Errors, Number
-from ..engine.label_shift import Shares
+from ..engine.label_shift import Shares, nearest_shares
 from ..engine.methods import METHODS, Method, Signal
 from ..engine.problem import Item, Problem, Size
 from ..exceptions import InputError, InputTypeError
@@ -199,15 +200,32 @@ class Proportion(Quantity):
         wanted = _wanted(self.category, classes)
         signal = problem.classes(y, classes, name)
         for group, label in every_group(problem):
+            parts = {}
+            for k, kind in enumerate(classes.tolist()):
+                one = Signal(signal.values[:, [k]], signal.h.columns([k]))
+                parts[kind] = problem.in_group(one, group, f"{name}={kind}")
+            shares = {} if problem.bound else _summing_to_one(problem, list(parts.values()))
             for kind in wanted:
-                column = [int(np.flatnonzero(classes == kind)[0])]
-                one = Signal(signal.values[:, column], signal.h.columns(column))
-                top, bottom = problem.in_group(one, group, f"{name}={kind}")
-                yield item(problem, kind, (group, label), top, bottom, proportion=True)
+                at = {method: part[list(parts).index(kind)] for method, part in shares.items()}
+                where = (group, label)
+                yield item(problem, kind, where, *parts[kind], proportion=True, at=at)
 
     def from_shares(self, shares: Shares, classes: NDArray[Any]) -> Iterator[Item]:
         for kind in _wanted(self.category, classes):
             yield share_item(shares, int(np.flatnonzero(classes == kind)[0]), kind)
+
+
+def _summing_to_one(
+    problem: Problem, parts: list[tuple[Signal, Signal | None]]
+) -> dict[Method, Real]:
+    """Shares of all classes by method: where one is below zero, the nearest that sum to one."""
+    found = {}
+    for method in METHODS:
+        raw = np.array([problem.ratio(*part, method).value[0] for part in parts])
+        outside = raw.min() < 0 or abs(raw.sum() - 1) > 1e-9
+        if np.isfinite(raw).all() and outside:
+            found[method] = nearest_shares(raw)
+    return found
 
 
 def _wanted(category: Any, classes: NDArray[Any]) -> list[str]:
@@ -452,14 +470,17 @@ def item(
     *,
     proportion: bool = False,
     factor: float = 1.0,
+    at: Mapping[Method, float] = MappingProxyType({}),
 ) -> Item:
-    """Estimate one mean or ratio by all methods."""
+    """Estimate one mean or ratio by all methods; ``at`` are values that replace some of theirs."""
     group, name = where
     numbers: dict[Method, Number] = {}
     found: dict[Method, Influence] = {}
     errors = {method: problem.errors(method, group) for method in METHODS}
     for method in METHODS:
         found[method] = problem.ratio(top, bottom, method).times(factor)
+        if method in at:
+            found[method] = replace(found[method], value=np.array([at[method]]))
         besides = factor * problem.imbalance(top, bottom, method)
         numbers[method] = errors[method].number(
             found[method], proportion=proportion, besides=besides

@@ -13,7 +13,14 @@ from sklearn.utils.metaestimators import available_if
 from ..corrections.auto import is_auto
 from ..data.fields import Kind, Labels, Maybe, OrNone, Part
 from ..data.fit import FitProblem, GivenWeights
-from ..data.labels import at_least_two, check_labels, check_outputs, most_probable, one_hot
+from ..data.labels import (
+    at_least_two,
+    check_labels,
+    check_outputs,
+    finite_probabilities,
+    most_probable,
+    one_hot,
+)
 from ..data.parameters import Rules, one_of
 from ..data.validation import check_points
 from ..encoding.samples import numbers_only
@@ -282,7 +289,7 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     def _probabilities(self, f: Any, points: Any) -> Any:
         """Return the probabilities that belong to f (rows, k) at points, (rows, n) or (1, n)."""
         if self._calibration is not None:
-            return like(probabilities(self._log_odds(f, points)), f)
+            return like(finite_probabilities(probabilities(self._log_odds(f, points))), f)
         xp = namespace(f)
         if len(self.classes_) == 2:
             f = xp.stack([1 - f[:, 0], f[:, 0]], axis=1)

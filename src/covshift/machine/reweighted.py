@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn import config_context
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.pipeline import Pipeline
@@ -14,7 +17,8 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_para
 
 from ..data.fields import ESTIMATOR, Kind, Labels, Maybe, OrNone, Part, Reals
 from ..data.fit import TARGET_REQUEST
-from ..data.labels import outcomes_for
+from ..data.labels import finite_probabilities, outcomes_for
+from ..data.numbers import category_columns
 from ..data.row_weights import row_weights
 from ..data.validation import (
     check_given,
@@ -162,11 +166,10 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         came = X
         X, target = self._as_numbers(X, target)
         before = Pipeline([(step, clone(part)) for step, part in steps]) if steps else None
-        with config_context(enable_metadata_routing=False):
-            points = X
+        with config_context(enable_metadata_routing=False), _refusing_text(came, self._steps()):
+            points, there = X, target
             if before is not None:
-                before = _fit_steps(before, X, y, target)
-                points = before.transform(X)
+                points, there = _fit_steps(before, X, y, target)
             looked_at = weights_of_target
             if itself and own is not None:
                 looked_at = {"target_weight": own}
@@ -179,8 +182,8 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                     )
                 weights = self._weigh(came, y, target, looked_at, own)
             else:
-                target = target if before is None else before.transform(target)
-                weights = self._weigh(points, y, target, looked_at, own)
+                target = points if itself else there
+                weights = self._weigh(_dense(points), y, _dense(target), looked_at, own)
             if own is not None:
                 weights = own if weights is None else own * weights
             fitted = _fit_last(clone(last), points, y, target, weights, weights_of_target)
@@ -270,7 +273,7 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     def predict_proba(self, X: Any) -> Any:
         """Class probabilities of the fitted estimator."""
         rows = self._rows(X)
-        return self.estimator_.predict_proba(rows)
+        return finite_probabilities(self.estimator_.predict_proba(rows))
 
     @_has("decision_function")  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> Any:
@@ -328,14 +331,42 @@ def fit_for_target(
     return _fit_last(estimator, X, y, target, sample_weight, of_target)
 
 
-def _fit_steps(steps: Pipeline, X: Any, y: Any, target: Any) -> Pipeline:
-    """Fit transformers one after the other; those that take the target's rows get them."""
-    if is_margins(target) or not any(takes(part, "X_target") for _, part in steps.steps):
-        return steps.fit(X, y)
+def _fit_steps(steps: Pipeline, X: Any, y: Any, target: Any) -> tuple[Any, Any]:
+    """Fit transformers one after the other, and return what becomes of both samples' rows.
+
+    The training rows go through `fit_transform`, as in a pipeline: it may hide from a row its own
+    outcome, as that of `TargetEncoder` does. Those that take the target's rows get them.
+    """
+    margins = is_margins(target)
     for _, part in steps.steps:
-        part.fit(X, y, **({"X_target": (target,)} if takes(part, "X_target") else {}))
-        X, target = part.transform(X), part.transform(target)
-    return steps
+        of_target = {"X_target": (target,)} if not margins and takes(part, "X_target") else {}
+        if hasattr(part, "fit_transform"):
+            X = part.fit_transform(X, y, **of_target)
+        else:
+            X = part.fit(X, y, **of_target).transform(X)
+        target = target if margins else part.transform(target)
+    return X, target
+
+
+def _dense(points: Any) -> Any:
+    """Return rows as a weighter takes them: sparse ones as an array."""
+    return points.toarray() if issparse(points) else points
+
+
+@contextmanager
+def _refusing_text(X: Any, steps: list[tuple[str, Any]]) -> Iterator[None]:
+    """Say in our words that the steps of a pipeline take no text."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        text = category_columns(X)
+        if isinstance(error, InputError) or not text:
+            raise
+        raise InputError(
+            f"The pipeline of {', '.join(name for name, _ in steps)} cannot be fitted to X, whose "
+            f"columns {', '.join(map(repr, text[:5]))} hold text. Put an encoder first, such as "
+            f"preprocess=covshift.TableEncoder(). What it said: {error}"
+        ) from error
 
 
 def takes(estimator: Any, parameter: str) -> bool:

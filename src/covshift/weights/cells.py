@@ -89,14 +89,15 @@ class CellTable:
 
 def distinct_codes(columns: Sequence[Whole]) -> tuple[Whole, Whole]:
     """Return the distinct rows (S, columns) of whole numbers from 0, sorted, and whose each is."""
-    sizes = [int(column.max()) + 1 for column in columns]
+    rows = np.column_stack(columns).astype(np.int64)
+    sizes = [int(size) + 1 for size in rows.max(axis=0)]
     if math.prod(sizes) < 2**62:  # one number stands for a row
-        flat = np.ravel_multi_index(tuple(columns), sizes)
-        some, where = np.unique(flat, return_inverse=True)
-        found = np.column_stack(np.unravel_index(some, sizes))
+        flat = rows @ np.cumprod([1, *sizes[:0:-1]])[::-1]
+        _, first, where = np.unique(flat, return_index=True, return_inverse=True)
+        found = rows[first]
     else:
-        found, where = np.unique(np.column_stack(columns), axis=0, return_inverse=True)
-    return found.astype(np.int64), where.reshape(-1).astype(np.int64)
+        found, where = np.unique(rows, axis=0, return_inverse=True)
+    return found, where.reshape(-1).astype(np.int64)
 
 
 def nearest(axes: Sequence[Axis], known: Whole, wanted: Whole) -> Whole:
