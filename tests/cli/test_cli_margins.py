@@ -26,10 +26,11 @@ def written(path):
         return [float(line["weight"]) for line in csv.DictReader(file)]
 
 
-def make(files, *options, name="margins.json"):
-    done = covshift("margins", files / "target.csv", "-o", files / name, *options)
+def make(files, *options):
+    path = files / "margins.json"
+    done = covshift("margins", files / "target.csv", "-o", path, *options)
     assert done.code == 0, done.err
-    return files / name, done
+    return path, done
 
 
 def test_margins_are_written_and_shown(files):
@@ -40,8 +41,6 @@ def test_margins_are_written_and_shown(files):
     assert margins.size == 200
     assert margins.tables[0].columns == ("town", "age")
     assert str(margins) in done.out
-    again, _ = make(files, "--bins", "4", name="margins.csv")
-    assert Margins.from_csv(again).single.keys() == margins.single.keys()
 
 
 def test_margins_go_to_standard_output(files):
@@ -57,9 +56,8 @@ def test_no_cell_of_the_file_holds_few_rows(files):
 
 
 @pytest.mark.parametrize("method", ["cdf", "entropy", "raking"])
-@pytest.mark.parametrize("name", ["margins.json", "margins.csv"])
-def test_weights_follow_from_a_file_of_margins(files, method, name):
-    path, _ = make(files, "--bins", "5", name=name)
+def test_weights_follow_from_a_file_of_margins(files, method):
+    path, _ = make(files, "--bins", "5")
     out = files / "w.csv"
     done = covshift("weigh", files / "train.csv", path, "--method", method, "-o", out)
     assert done.code == 0, done.err
@@ -351,7 +349,9 @@ def test_what_margins_cannot_do_is_said(files, options, words):
 
 def test_bad_files_are_refused(files):
     (files / "bad.json").write_text("{}")
-    assert "holds no margins" in covshift("weigh", files / "train.csv", files / "bad.json").err
+    assert (
+        "is JSON, but not a table" in covshift("weigh", files / "train.csv", files / "bad.json").err
+    )
     assert "must name two columns" in covshift("margins", files / "target.csv", "--cross", "a").err
     assert "no column 'zz'" in covshift("margins", files / "target.csv", "--drop", "zz").err
     few = covshift("margins", files / "target.csv", "--min-count", "500")

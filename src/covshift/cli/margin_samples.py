@@ -22,7 +22,6 @@ from ..files.samples import ColumnOptions, TwoFiles, repeats_of, weights_of
 from ..files.table import Table, notes_of, open_stream, read_table
 from ..margins import Margins
 from ..margins.cells import OTHER, Categories, Margin, level_of
-from ..margins.files import read_margins
 from ..margins.sample import KnownRows
 from ..margins.target_rows import Made
 from ..numerics.array import Rows
@@ -157,7 +156,7 @@ def margins_of(
             f"Use {listed(able)}."
         )
     options.refuse_target_weights(args)
-    margins = read_margins(args.target)
+    margins = Margins.from_json(args.target)
     outside = [name for name in margins.columns if name in (*args.drop, *beside)]
     if not outside:
         return margins
@@ -210,7 +209,7 @@ def training_rows(
             console.tell(note)
     named = getattr(args, "label", None)
     for option, name in (("--label", named), *(("--drop", name) for name in args.drop)):
-        if name is not None and name not in (*table.names, *read_margins(args.target).columns):
+        if name is not None and name not in (*table.names, *Margins.from_json(args.target).columns):
             raise InputError(f"{args.train} has no column {name!r}, which {option} names.")
     beside = {*kinds, *roles, *args.drop, *([named] if named else [])}
     free = [name for name in table.names if name not in beside]

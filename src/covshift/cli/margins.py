@@ -37,7 +37,7 @@ def add(commands: Any) -> None:
     more = {name: {"default": value} for name, value in defaults.items()}
     options.add_options(parser.add_argument_group("cells"), _CELLS, **more)
     options.add_reading(parser)
-    options.add_output(parser, what="margins (JSON; tidy CSV for .csv)")
+    options.add_output(parser, what="margins, JSON")
     parser.set_defaults(run=run)
 
 
@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     """Summarise the table, write the margins, and show them."""
     from ..files.samples import repeats_of, weights_of
     from ..margins import Margins
-    from ..margins.files import csv_text, json_text
+    from ..margins.files import json_text
     from .margin_samples import read_frame
 
     options.check_output(args)
@@ -67,9 +67,8 @@ def run(args: argparse.Namespace) -> int:
         source=args.source,
     )
     console.tell(*margins.notes)
-    to_csv = str(args.output).lower().endswith(".csv")
     with console.text_file(args.output) as file:
-        file.write(csv_text(margins) if to_csv else json_text(margins))
+        file.write(json_text(margins))
     if args.output not in (None, "-"):
         print(f"{margins}\nWrote {args.output}.", file=sys.stdout)
     return 0

@@ -446,7 +446,7 @@ def _shared_columns(a: Table, b: Table, declared: ColumnOptions, notes: list[Not
         raise InputError(
             f"{a.title} and {b.title} share no column. {a.title} has {named(first)}; {b.title} "
             f"has {named(second)}. The names in the two headers must be the same. Published totals "
-            "instead of rows are a file with the header column,lower,upper,category,share."
+            'instead of rows are margins, such as {"columns": {"sex": {"f": 0.51, "m": 0.49}}}.'
         )
     for table, role, only in ((a, "weight", only_a), (b, "target weight", only_b)):
         if only:

@@ -179,12 +179,3 @@ def inert(cell: Any) -> Any:
     ("'=1+1", '-1.5', -1.5, "''=x", 'a=b')
     """
     return f"'{cell}" if is_formula(cell) else cell
-
-
-def as_written(cell: str) -> str:
-    """Return what `inert` got.
-
-    >>> as_written(inert("=1+1")), as_written(inert("'=x")), as_written("'tis")
-    ('=1+1', "'=x", "'tis")
-    """
-    return cell[1:] if cell.startswith("'") and is_formula(cell) else cell

@@ -9,7 +9,7 @@ from ..exceptions import InputError
 from ..files.writing import write_atomically
 from ..show.notes import Note
 from ..show.table import Table, card
-from .build import at_points, built
+from .build import built
 from .cells import CrossTable, Margin, Moments
 
 
@@ -155,27 +155,12 @@ class Margins:
         return made
 
     @classmethod
-    def from_csv(cls, path: Any, *, size: float | None = None, source: str = "") -> Margins:
-        """Read a tidy file with the header column,lower,upper,category,share.
-
-        One line is one cell: a bracket has ``lower`` and ``upper``, empty where open, a category
-        has ``category``; counts of people stand in a column ``count`` or in that of the shares.
-        Further columns may be there: ``mean`` and ``sd`` for a line that gives these instead of a
-        share; ``column2``, ``lower2``, ``upper2``, ``category2`` for the second column of a table;
-        ``closed``, "right" where brackets hold their upper ends, "point" where these are all they
-        hold.
-        """
-        from .files import read_csv
-
-        found, right, points = read_csv(path)
-        notes: list[Note] = []
-        single, tables = built(found, notes, right=right)
-        single = at_points(single, points)
-        return cls.of(single, tables, size=size, source=source, notes=notes)
-
-    @classmethod
     def from_json(cls, path: Any) -> Margins:
-        """Read a file that `to_json` wrote."""
+        """Read a file that `to_json` wrote, or one by hand.
+
+        By hand it needs ``columns``: ``{"columns": {"sex": {"f": 0.51, "m": 0.49}, "age":
+        {"brackets": [[18, 64, 0.76], [65, null, 0.24]]}}}``, with shares or counts.
+        """
         from .files import from_data, read_json
 
         made: Margins = from_data(cls, read_json(path), str(path))
@@ -186,12 +171,6 @@ class Margins:
         from .files import json_text
 
         write_atomically(path, json_text(self))
-
-    def to_csv(self, path: Any) -> None:
-        """Write a tidy CSV file, as `from_csv` reads it; it has no place for size and source."""
-        from .files import csv_text
-
-        write_atomically(path, csv_text(self))
 
     # What they hold
 
