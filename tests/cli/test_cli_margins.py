@@ -148,8 +148,9 @@ def test_margins_of_weighted_rows_have_no_scale_and_count_frequencies(files):
     path, _ = make(files, "--weight", "v", "--frequency", "m")
     repeated = [table[0], *(table[1 + k] for k in again)]
     write(files / "target.csv", with_columns(repeated, v=1000 * v[again]))
-    same, _ = make(files, "--weight", "v", name="same.json")
-    one, other = Margins.from_json(path), Margins.from_json(same)
+    one = Margins.from_json(path)
+    path.unlink()
+    other = Margins.from_json(make(files, "--weight", "v")[0])
     assert one.columns == other.columns == ["age", "income", "town"]
     assert one.size == pytest.approx(other.size)
     for name in one.columns:

@@ -125,8 +125,7 @@ def test_margins_are_what_they_were_after_a_file(tmp_path_factory, drawn, least)
     margins = unless_refused(Margins.from_rows, drawn.T, min_count=least)
     assume(margins is not None)
     path = tmp_path_factory.getbasetemp() / "margins"
-    for write, read in ((Margins.to_json, Margins.from_json), (Margins.to_csv, Margins.from_csv)):
-        write(margins, path)
-        written = path.read_bytes()
-        write(read(path), path)
-        assert path.read_bytes() == written
+    margins.to_json(path)
+    written = path.read_bytes()
+    Margins.from_json(path).to_json(path)
+    assert path.read_bytes() == written

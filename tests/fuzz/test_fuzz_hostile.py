@@ -164,16 +164,12 @@ def test_margins_and_an_estimate_by_them(tmp_path_factory, case, least, by_name)
     assert str(margins)
     assert margins._repr_html_()
     path = tmp_path_factory.getbasetemp() / "hostile margins"
-    for write, read in ((Margins.to_json, Margins.from_json), (Margins.to_csv, Margins.from_csv)):
-        path.unlink(missing_ok=True)
-        unless_refused(write, margins, path)
-        if not path.exists():  # a CSV file does not keep every name
-            continue
-        again = read(path)
-        assert again.columns == margins.columns
-        written = path.read_bytes()
-        write(again, path)
-        assert path.read_bytes() == written
+    margins.to_json(path)
+    again = Margins.from_json(path)
+    assert again.columns == margins.columns
+    written = path.read_bytes()
+    again.to_json(path)
+    assert path.read_bytes() == written
     found = unless_refused(estimate, X, "y_" if by_name else case.y, margins)
     if found is None:
         return False
