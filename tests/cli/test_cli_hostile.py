@@ -240,12 +240,17 @@ def is_formula(cell):
     return re.match(r"[=+\-@\t\r]", cell) and not re.fullmatch(r"[-+]?[\d.]+(e[-+]?\d+)?", cell)
 
 
+def town(k, name):
+    return "=u" if k % 2 else name
+
+
 def test_no_table_that_is_written_starts_a_formula(tmp_path):
     table = [["=id", *row] if k == 0 else [f"=x{k}", *row] for k, row in enumerate(rows(60))]
-    table = [[*row[:4], {"0": "-a", "1": "=b"}.get(row[4], row[4])] for row in table]
+    label = {"0": "-a", "1": "=b"}
+    table = [[*row[:3], town(k, row[3]), label.get(row[4], row[4])] for k, row in enumerate(table)]
     train = write(tmp_path / "train.csv", table)
     others = enumerate(rows(50, 0.4, seed=1, label=False))
-    others = [[f"@x{k}" if k else "=id", *row[:2], "=u" if k else "town"] for k, row in others]
+    others = [[f"@x{k}" if k else "=id", *row[:2], town(k, row[2])] for k, row in others]
     target = write(tmp_path / "target.csv", others)
     both = [train, target, "--label", "y", "--id", "=id"]
     made = {name: tmp_path / f"{name}.csv" for name in ("predict", "weigh", "flags")}

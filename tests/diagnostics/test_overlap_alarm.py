@@ -5,7 +5,7 @@ from contextlib import nullcontext
 
 import numpy as np
 import pytest
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import LogisticRegression, Ridge
 
 import covshift
 from covshift import weights
@@ -45,7 +45,12 @@ CORRECTED = {
         X, labels, X_target=T
     ),
     "Reweighted": lambda T: covshift.Reweighted(Ridge(), weighter="kmm").fit(X, y, X_target=T),
+}
+CONFORMAL = {
     "ConformalRegressor": lambda T: covshift.ConformalRegressor(Ridge()).fit(X, y, X_target=T),
+    "ConformalClassifier": lambda T: covshift.ConformalClassifier(LogisticRegression()).fit(
+        X, labels, X_target=T
+    ),
 }
 WARNED = {
     "KDE": weights.KDE(),
@@ -88,7 +93,13 @@ def test_weighters_without_weights_say_that_there_is_no_overlap(name):
         REFUSED[name].fit(X, X_target=APART)
 
 
-@pytest.mark.parametrize("name", [*WARNED, *CORRECTED])
+@pytest.mark.parametrize("name", CONFORMAL)
+def test_intervals_are_refused_where_no_row_of_the_target_is_covered(name):
+    with pytest.raises(NoOverlapError, match=r"above 1\.\d+, the largest training value"):
+        CONFORMAL[name](APART)
+
+
+@pytest.mark.parametrize("name", [*WARNED, *CORRECTED, *CONFORMAL])
 def test_there_is_no_alarm_of_a_shift_that_can_be_corrected(name):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -96,7 +107,7 @@ def test_there_is_no_alarm_of_a_shift_that_can_be_corrected(name):
         if name in WARNED:
             WARNED[name].fit(X, X_target=NEAR)
         else:
-            CORRECTED[name](NEAR)
+            {**CORRECTED, **CONFORMAL}[name](NEAR)
 
 
 def test_nothing_is_said_where_nothing_is_corrected_or_overlap_is_not_needed():

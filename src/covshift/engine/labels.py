@@ -37,7 +37,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
-from scipy.stats import hypergeom, rankdata
 
 from ..data import Samples
 from ..data.groups import Groups
@@ -194,6 +193,8 @@ def chances_of_draw(T: Real, rows: Rows) -> Real:
     Of columns with two values by the hypergeometric distribution, which is exact however rare
     one is; of others by Wilcoxon's rank sum, whose variance is that of all rows.
     """
+    from scipy.stats import hypergeom, rankdata  # takes most of a second to import
+
     M, L = T.shape[0], len(rows)
     found = np.ones(T.shape[1])
     low, high = T.min(axis=0), T.max(axis=0)

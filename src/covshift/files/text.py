@@ -279,8 +279,8 @@ class _Rows:
     def _end_of_row(self, separator: str) -> int | None:
         """Where the last whole row ends; None: a line is blank, or a quote is where none belongs.
 
-        Quotes open a cell after a separator or an end of line, and close it before one; two of
-        them stand for one within a cell.
+        Quotes open a cell after a separator or an end of line, and close it before one; inside a
+        cell a quote is written twice.
         """
         held = self._held
         end = self._end(held)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.stats import binom
+from scipy.special import bdtr
 
 from .array import Flags, Real, Rows, Whole
 from .hashing import row_hash
@@ -53,7 +53,7 @@ def _pairs_by_chance(sizes: Whole, share: float) -> tuple[float, float]:
     mean, variance = 0.0, 0.0
     for size, count in zip(*np.unique(sizes, return_counts=True), strict=True):
         own = np.arange(size + 1)
-        chance, pairs = binom.pmf(own, size, share), np.minimum(own, size - own)
+        chance, pairs = np.diff(bdtr(own, size, share), prepend=0), np.minimum(own, size - own)
         mean += count * (chance @ pairs)
         variance += count * (chance @ pairs**2 - (chance @ pairs) ** 2)
     return float(mean), float(variance)
