@@ -344,8 +344,8 @@ class Tally:
         if self.rows and self.sums["beyond"] == self.rows:
             raise InputError(
                 f"No row of {title} has training rows nearby: when the model was fitted, "
-                f"{'; '.join(self.gaps())}. Its {_WORDS[self.asked.kind]} would tell you nothing. Leave "
-                f"out --{self.asked.kind}, or fit a model with rows like these, or without the "
+                f"{'; '.join(self.gaps())}. Its {_WORDS[self.asked.kind]} would tell you nothing. "
+                f"Leave out --{self.asked.kind}, or fit a model with rows like these, or without the "
                 "column (covshift fit --drop COL)."
             )
 
