@@ -8,9 +8,11 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
-from sklearn.preprocessing import StandardScaler
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import covshift
@@ -30,6 +32,7 @@ from covshift.comparison.methods import (
 )
 from covshift.datasets import make_survey
 from covshift.encoding import encoded
+from covshift.exceptions import InputError
 from covshift.numerics.statistics import paired_gains
 from covshift.weights import CDFWeights
 
@@ -425,3 +428,27 @@ def test_notes_name_columns_and_end_with_a_sentence():
     assert not any(re.search(r"columns? \[?\d", note) for note in notes), notes
     ended = [note for note in notes if note and not note.startswith("control")]
     assert all(note.endswith(".") for note in ended), ended
+
+
+def test_any_estimator_is_a_learner():
+    rng = np.random.default_rng(0)
+    sample, there = (
+        pd.DataFrame({"town": rng.choice(["a", "b"], 90), "x": rng.normal(size=90)})
+        for _ in range(2)
+    )
+    encoder = make_column_transformer((OneHotEncoder(), ["town"]), remainder="passthrough")
+    pipeline = make_pipeline(encoder, LogisticRegression())
+    options = {"learner": pipeline, "methods": ["entropy", "raking"]}
+    found = covshift.compare(sample, rng.integers(0, 2, 90), there, **options)
+    assert [row["method"] for row in found.rows] == ["none", "entropy", "raking"]
+    assert [row["kind"] for row in found.rows] == ["baseline", "weights", "weights"]
+    assert np.isfinite(found.rows[1]["risk"])
+    assert found.fit("entropy").predict(there).shape == (90,)
+
+
+@pytest.mark.parametrize("learner", [LogisticRegression, 3, None])
+def test_what_is_no_learner_is_refused_in_words(learner):
+    with pytest.raises(InputError, match="an estimator such as"):
+        compare(learner=learner)
+    with pytest.raises(InputError, match="not both"):
+        compare(learner=LogisticRegression(), baseline=LogisticRegression())

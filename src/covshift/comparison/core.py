@@ -38,6 +38,7 @@ from .methods import (
     Reliability,
     SharedKernel,
     check_method,
+    contenders_of,
     fit_method,
     fit_weights,
     found_once,
@@ -68,7 +69,7 @@ def compare(
     y: Any,
     X_target: Any,
     *,
-    learner: str = "vsvm",
+    learner: Any = "vsvm",
     estimators: Mapping[str, Any] | None = None,
     baseline: Any = None,
     cv: Any = None,
@@ -106,9 +107,10 @@ def compare(
     y : name of a column of X, or (N,) array
         Outcomes. Columns that y and the weights name are not features. Values with an index of
         pandas are paired with the rows of a data frame by it.
-    learner : str
+    learner : str or estimator
         A name in `covshift.registry.LEARNERS`, "vsvm", "linear", "trees" or "vboost": every way to
-        correct it is compared.
+        correct it is compared. Or any scikit-learn estimator or pipeline whose `fit` takes
+        ``sample_weight``: with every weighter that suits the data, as `covshift.Reweighted`.
     estimators : mapping of names to estimators, optional
         Compare these in place of a learner. Those that take ``X_target``, at the end of a pipeline
         or inside a search too, get the whole target in every fold, with its weights.
@@ -205,12 +207,21 @@ def compare(
         "scored_weight": scored_weight,
         "max_rows": max_rows,
     }
+    own = not isinstance(learner, str)
+    if own:
+        if estimators is not None or baseline is not None:
+            raise InputError("Pass learner=estimator, or estimators={name: estimator}, not both.")
+        margins = known if is_margins(known := unwrap_target(X_target)) else None
+        estimators, baseline = contenders_of(learner, X, margins, methods), learner
+        of_learner["methods"] = None
     if estimators is not None:
         for name, value in of_learner.items():
             if value is not None:
                 raise InputError(f"{name} belongs to a learner's name, not to estimators.")
         cv = TargetSafeSplit(n_folds, random_state=random_state) if cv is None else cv
-        return compare_estimators(X, y, X_target, estimators, baseline=baseline, cv=cv, **shared)
+        return compare_estimators(
+            X, y, X_target, estimators, baseline=baseline, cv=cv, failing=own, **shared
+        )
     for name, value in (("baseline", baseline), ("cv", cv)):
         if value is not None:
             raise InputError(f"{name} belongs to estimators: pass estimators={{name: estimator}}.")

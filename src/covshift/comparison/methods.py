@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isinf
 from typing import Any, NamedTuple
@@ -16,10 +16,11 @@ from sklearn.utils.validation import _num_samples
 
 from ..corrections import CORRECTIONS, Importance, as_correction
 from ..data.row_weights import RowWeights, row_weights
-from ..data.validation import refuse_no_rows, unwrap_target
+from ..data.validation import column_names, refuse_no_rows, unwrap_target
 from ..encoding import groups_of
 from ..encoding.feature import with_groups
-from ..exceptions import InputError
+from ..exceptions import InputError, InputTypeError
+from ..machine.reweighted import Reweighted
 from ..margins.reading import table_parts
 from ..numerics.array import Real, Rows
 from ..numerics.coordinates import OnCoordinates, Unchanged
@@ -87,6 +88,28 @@ def methods_for(learner: str, n_features: int, margins: Any = None) -> list[Meth
             methods.append(Method(f"{other.name}:{NONE}", "correction", _CONTROL, control=True))
             methods.append(Method(f"{other.name}:{other.beside_others}", "correction"))
     return methods
+
+
+def contenders_of(
+    learner: Any, X: Any, margins: Any = None, names: Sequence[Any] | None = None
+) -> dict[str, Reweighted]:
+    """Return an estimator of the user's with every weighter that suits X, or with those named."""
+    if isinstance(learner, type) or not hasattr(learner, "fit"):
+        raise InputTypeError(
+            f"learner must be a name ({', '.join(LEARNERS)}) or an estimator such as "
+            f"LogisticRegression(), not {learner!r:.60}."
+        )
+    columns = column_names(X)
+    width = np.shape(X)[1] if columns is None else len(columns)
+    if names is None:
+        fitting = (found for found in weighters() if width <= found.compared_up_to)
+        names = [found.name for found in fitting if margins is None or found.takes_margins]
+    if unknown := [name for name in names if name not in (NONE, *WEIGHTERS)]:
+        raise InputError(
+            f"The method {unknown[0]!r} is not for an estimator of your own. Use weights: "
+            f"{', '.join(WEIGHTERS)}."
+        )
+    return {name: Reweighted(learner, weighter=name) for name in names if name != NONE}
 
 
 def method_named(learner: str, name: str) -> Method:

@@ -24,7 +24,7 @@ from ..data.validation import is_margins, refuse_no_rows, refuse_target_weights,
 from ..encoding import groups_of
 from ..encoding.feature import with_groups
 from ..encoding.samples import encode_samples
-from ..exceptions import InputError, UnseenLevelWarning
+from ..exceptions import InputError, InputTypeError, UnseenLevelWarning, WeightWarning
 from ..machine.reweighted import fit_for_target
 from ..numerics.array import Real, take_rows
 from ..numerics.parallel import one_thread
@@ -33,7 +33,7 @@ from ..numerics.statistics import paired_gains, weighted_risk
 from ..registry import NONE
 from ..weights import as_weighter
 from .methods import refuse_what_needs_rows
-from .result import Comparison, empty_row
+from .result import Comparison, Row, empty_row
 from .target import default_judge
 
 Losses = Callable[[Any, Any, Any], Real]
@@ -199,8 +199,13 @@ def compare_estimators(
     cv: Any = None,
     sample_weight: Any = None,
     target_weight: Any = None,
+    failing: bool = False,
 ) -> Comparison:
-    """Compare estimators of the user's: `compare` with ``estimators``."""
+    """Compare estimators of the user's: `compare` with ``estimators``.
+
+    Where they are one learner with several weights, those that cannot be had have a row that says
+    why: they may be ``failing``.
+    """
     if baseline is not None and NONE in estimators:
         raise InputError(
             'The baseline is given twice: as baseline=... and as the contender "none".'
@@ -235,15 +240,20 @@ def compare_estimators(
     w = scorer.weighter_.weights_
     if design is not None:
         w = w * design
-    lines, losses_of = [], []
+    lines: list[Row] = []
+    losses_of: list[Real] = []
     notes = [] if encoder is None else [*encoder.notes_]
     for name, estimator in contenders.items():
         start = time.perf_counter()
         fits = _fits(splitter, estimator, X, y, X_target, target_weight, design)
+        kind = "baseline" if name == NONE else "weights" if failing else "estimator"
         try:
-            with one_thread(len(w)):
+            with one_thread(len(w)), quiet(WeightWarning, when=failing):
                 losses = _held_out_losses(fits, X, y, _losses(loss))
         except InputError as error:
+            if failing and name != NONE and not isinstance(error, InputTypeError):
+                lines.append(empty_row(name, kind, note=f"failed: {error}".split(". ")[0]))
+                continue
             if margins is None:
                 raise
             raise InputError(f"The contender {name!r}: {error}") from error
@@ -257,8 +267,8 @@ def compare_estimators(
             "gain_standard_error": gain.standard_error,
             "seconds": seconds,
         }
-        lines.append(empty_row(name, "baseline" if name == NONE else "estimator") | found)
-    needed = paired_gains(losses_of[0], np.array(losses_of[1:]), w).needed()
+        lines.append(empty_row(name, kind) | found)
+    needed = paired_gains(losses_of[0], np.reshape(losses_of[1:], (-1, len(w))), w).needed()
     return Comparison(
         lines,
         needed,
