@@ -13,7 +13,7 @@ from covshift.exceptions import InputError, InputTypeError
 from covshift.margins.cells import Brackets, Categories, Margin, Moments
 from covshift.margins.files import is_margins_file
 from covshift.margins.rows import roundest
-from covshift.weights import EntropyBalancing
+from covshift.weights import CDFWeights, EntropyBalancing, Raking
 
 AGE = {(18, 30): 0.2, (30, 65): 0.55, (65, None): 0.25}
 SEX = {"f": 0.52, "m": 0.48}
@@ -468,3 +468,59 @@ def test_a_number_of_400_digits_is_refused_as_a_share_and_kept_as_a_level():
     with pytest.raises(InputError, match="where a number is expected"):
         Margins({"a": {"x": 10**400, "y": 1}})
     assert Margins({"a": {10**400: 0.5, 1: 0.5}}).single["a"].cells.levels[1] == "1"
+
+
+def with_gaps(size: int, shift: float, share: float, seed: int):
+    """Numbers and words of which some are missing, and missing ones say something of y."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({"age": rng.normal(50 + shift, 10, size).round()})
+    frame["town"] = rng.choice(["a", "b", "c"], size)
+    gap = rng.uniform(size=size) < share
+    y = frame["age"] / 10 + 2 * gap + rng.normal(size=size)
+    frame["income"] = rng.lognormal(3, 0.5, size).round(1)
+    frame.loc[gap, "income"] = np.nan
+    frame.loc[rng.uniform(size=size) < share / 2, "town"] = None
+    return frame, y
+
+
+@pytest.mark.parametrize("weighter", [CDFWeights, EntropyBalancing, Raking])
+def test_a_gap_is_a_cell_that_weights_meet(weighter):
+    X, y = with_gaps(600, 0, 0.1, 0)
+    T, y_target = with_gaps(900, 3, 0.3, 1)
+    margins = Margins.from_rows(T, bins=6)
+    w = weighter().fit(X, X_target=margins).weights_
+    for name in ("income", "town"):
+        there = T[name].isna().mean()
+        assert np.average(X[name].isna(), weights=w) == pytest.approx(there, abs=0.02)
+    assert np.average(y, weights=w) == pytest.approx(y_target.mean(), abs=0.2)
+    assert abs(y.mean() - y_target.mean()) > 0.5
+
+
+def test_cells_of_gaps_are_kept_in_files_and_written_by_hand(tmp_path):
+    T, _ = with_gaps(900, 3, 0.3, 1)
+    path = tmp_path / "m.json"
+    margins = Margins.from_rows(T, bins=6, tables=[("income", "town")])
+    margins.to_json(path)
+    assert Margins.from_json(path) == margins
+    written = Margins({"x": {(0, 10): 0.2, (10, None): 0.5, "(missing)": 0.3}})
+    assert written.margin("x").cells.labels == ["0 to under 10", "10 and over", "(missing)"]
+
+
+def test_few_gaps_are_no_cell_and_no_reason_to_drop_a_column():
+    T, _ = with_gaps(300, 0, 0.0, 0)
+    T.loc[7, "income"], T.loc[8, "town"] = np.nan, None
+    margins = Margins.from_rows(T, bins=4)
+    assert margins.columns == ["age", "town", "income"]
+    assert "(missing)" not in margins.margin("income").cells.labels
+    assert margins.margin("income").share.sum() == pytest.approx(1)
+    assert sum("is missing in 1 row" in note.text for note in margins.notes) == 2
+
+
+def test_a_gap_without_a_cell_is_refused_by_name():
+    X, _ = with_gaps(300, 0, 0.1, 0)
+    margins = Margins({"income": {(0, 20): 0.5, (20, None): 0.5}})
+    with pytest.raises(InputError, match="income"):
+        EntropyBalancing().fit(X[["income"]], X_target=margins)
+    levels = Margins({"town": {"a": 0.3, "(other)": 0.7}})
+    with pytest.raises(InputError, match="missing values"):
+        EntropyBalancing().fit(X[["town"]], X_target=levels)

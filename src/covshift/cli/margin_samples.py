@@ -15,8 +15,7 @@ from ..diagnostics.margins import MarginsDiagnosis, diagnose_margins, margins_co
 from ..exceptions import InputError
 from ..files.columns import Kind
 from ..files.doubtful import find_doubts
-from ..files.encoding import count_missing
-from ..files.questions import Asked, Question, answer
+from ..files.questions import Asked
 from ..files.reading import ReadOptions, named_dates
 from ..files.samples import ColumnOptions, TwoFiles, repeats_of, weights_of
 from ..files.table import Table, notes_of, open_stream, read_table
@@ -243,27 +242,9 @@ def read_frame(
     notes += [note for note in notes_of(table) if note.kind != "identifiers"]
     notes += doubts.notes
     names = [name for name in names if name not in doubts.left_out]
-    asked = {question.column: question for question in doubts.questions}
-    found = [_complete(table, name, asked.get(name)) for name in names]
-    questions = [question for question in found if question is not None]
-    if questions:
-        raise Asked(questions)
+    if doubts.questions:
+        raise Asked(doubts.questions)
     return table[names], table
-
-
-def _complete(table: Table, name: str, asked: Question | None) -> Question | None:
-    """Ask about missing values, of which margins know nothing, besides what is asked anyway."""
-    drop = answer("drop", name)
-    if asked is not None and "--missing" in asked.safest.options[0]:
-        return replace(asked, answers=(drop, *asked.answers[1:]))
-    lost = count_missing(table.columns[name])[0]
-    if not lost or (asked is not None and asked.safest == drop):
-        return asked
-    values = "value" if lost == 1 else "values"
-    doubt = f"has {lost} missing {values}, which margins cannot tell"
-    if asked is not None:
-        doubt = f"{asked.doubt}, and {doubt}"
-    return Question(name, table.title, doubt, (drop,))
 
 
 def read_known(

@@ -190,10 +190,14 @@ def _added(keys: Keys, X: Real) -> Keys:
 # Columns of data frames by name: pandas, polars and pyarrow.
 
 
-def cells_of(X: Any, name: str, title: str, *, as_text: bool = True) -> list[Any]:
-    """Return the cells of a frame's column, as text by default; none may be missing."""
+def cells_of(
+    X: Any, name: str, title: str, *, as_text: bool = True, gap: str | None = None
+) -> list[Any]:
+    """Return the cells of a frame's column, as text by default; a missing one is ``gap``."""
     column = column_of(X, name)
     cells = column.to_pylist() if hasattr(column, "to_pylist") else list(column)
+    if gap is not None:
+        cells = [gap if is_gap(cell) else cell for cell in cells]
     missing = sum(map(is_gap, cells))
     if missing:
         raise InputError(

@@ -12,6 +12,7 @@ from ..exceptions import InputError
 from ..numerics.array import Real
 from ..show.notes import Note
 from .cells import (
+    MISSING,
     Brackets,
     Categories,
     Cells,
@@ -94,6 +95,12 @@ def _moments(title: str, content: Mapping[Any, Any]) -> Moments:
 
 def _cells(keys: list[Any], title: str, notes: list[Note], right: bool) -> tuple[Cells, list[int]]:
     """Return the cells that these keys name, and which key each belongs to."""
+    gap = [k for k, key in enumerate(keys) if key == MISSING]
+    if gap and len(keys) > 1 and any(isinstance(key, tuple) for key in keys):
+        others = [k for k in range(len(keys)) if k not in gap]
+        cells, order = _cells([keys[k] for k in others], title, notes, right)
+        assert isinstance(cells, Brackets)
+        return cells.with_gap(), [*(others[k] for k in order), *gap]
     pairs = [isinstance(key, tuple) for key in keys]
     if all(pairs) and all(len(key) == 2 for key in keys):
         return ordered_brackets(keys, title, right=right, notes=notes)

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from ..encoding.feature import MISSING as MISSING
 from ..exceptions import InputError
 from ..numerics.array import Real, Whole
 from ..show.notes import Note
 
 OTHER = "(other)"
 """A category of this name takes every level that has no cell of its own."""
+
+GAP = 2e100  # what a gap in a column of numbers is read as, where it has a cell
+_GAPS = 1.5e100  # from which its bracket goes
 
 _LARGEST = float(np.finfo(np.float64).max)
 
@@ -25,7 +29,8 @@ class Brackets:
     A bracket holds its lower end, and its upper end unless the next one begins there: 18 to 30 and
     30 to 45 as well as 18 to 29 and 30 to 44. With ``right`` it holds its upper end and not its
     lower one, as cells between quantiles do. With ``points`` as well, all of a bracket is at its
-    upper end: every value of some rows has a bracket of its own.
+    upper end: every value of some rows has a bracket of its own. The last may hold the rows without
+    a value: see `with_gap`.
     """
 
     lower: Real  # (k,), -inf where the first is open
@@ -35,6 +40,21 @@ class Brackets:
 
     def __len__(self) -> int:
         return len(self.lower)
+
+    @property
+    def gap(self) -> bool:
+        """Whether the last bracket holds the rows without a value."""
+        return bool(self.lower[-1] == _GAPS)
+
+    def with_gap(self) -> Brackets:
+        """Return the brackets with one more, of the rows without a value."""
+        upper = np.append(np.minimum(self.upper, _GAPS), GAP)
+        return replace(self, lower=np.append(self.lower, _GAPS), upper=upper)
+
+    def known(self) -> Brackets:
+        """Return the brackets of values."""
+        upper = np.where(self.upper == _GAPS, np.inf, self.upper)
+        return replace(self, lower=self.lower[:-1], upper=upper[:-1]) if self.gap else self
 
     @property
     def cuts(self) -> Real:
@@ -58,7 +78,8 @@ class Brackets:
     @property
     def labels(self) -> list[str]:
         """What each bracket is called."""
-        return [self._label(k) for k in range(len(self))]
+        own = self.known()
+        return [own._label(k) for k in range(len(own))] + [MISSING] * self.gap
 
     def places(self, x: Real) -> Real:
         """Number of the bracket of each value (N,), from zero.
@@ -106,6 +127,10 @@ class Categories:
         """What each level is called."""
         return list(self.levels)
 
+    def with_gap(self) -> Categories:
+        """Return the levels with that of the rows without a value."""
+        return Categories((*self.levels, MISSING))
+
     def unknown(self, cells: Iterable[str]) -> list[str]:
         """Levels that have no cell, in order."""
         return [] if OTHER in self.levels else sorted(set(cells) - set(self.levels))
@@ -147,6 +172,12 @@ class Margin:
 
     cells: Cells
     share: Real  # (k,), sums to one
+
+    def known(self) -> Margin:
+        """Return the margin of the rows that have a value, where the column is one of numbers."""
+        if not isinstance(self.cells, Brackets) or not self.cells.gap:
+            return self
+        return Margin(self.cells.known(), self.share[:-1] / self.share[:-1].sum())
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import numpy as np
 from ..exceptions import InputError
 from ..show.notes import Note
 from .build import at_points, built
-from .cells import Brackets, Cells, CrossTable, Margin, Moments
+from .cells import MISSING, Brackets, Cells, CrossTable, Margin, Moments
 
 FORMAT = "covshift margins"
 
@@ -113,7 +113,8 @@ def _part(part: Margin | Moments) -> dict[str, Any]:
         closed: dict[str, Any] = {"closed": "right"} if part.cells.right else {}
         if part.cells.points:
             closed["points"] = True
-        return {"brackets": [[*key, share] for key, share in keys], **closed}
+        found = {"brackets": [[*key, share] for key, share in keys if key != MISSING], **closed}
+        return found | ({"missing": float(part.share[-1])} if part.cells.gap else {})
     return {"categories": [[key, share] for key, share in keys]}
 
 
@@ -127,11 +128,12 @@ def _table(table: CrossTable) -> dict[str, Any]:
 
 
 def cell_keys(cells: Cells) -> list[Any]:
-    """Return what names each cell: [lower, upper] with None for an open end, or the level."""
+    """Return what names each cell: [lower, upper] with None for an open end, or a word."""
     if not isinstance(cells, Brackets):
         return list(cells.levels)
-    ends = zip(cells.lower.tolist(), cells.upper.tolist(), strict=True)
-    return [[_end(end) for end in pair] for pair in ends]
+    own = cells.known()
+    ends = zip(own.lower.tolist(), own.upper.tolist(), strict=True)
+    return [[_end(end) for end in pair] for pair in ends] + [MISSING] * cells.gap
 
 
 def _end(end: float) -> float | None:
@@ -142,7 +144,8 @@ def _end(end: float) -> float | None:
 
 def _given(part: dict[str, Any]) -> dict[Any, Any]:
     if "brackets" in part:
-        return {(low, high): share for low, high, share in part["brackets"]}
+        gap = {MISSING: part["missing"]} if "missing" in part else {}
+        return {(low, high): share for low, high, share in part["brackets"]} | gap
     if "categories" in part:
         return dict(part["categories"])
     return part

@@ -31,7 +31,8 @@ class Margins:
           open end. A bracket holds its lower end, and its upper end unless the next bracket begins
           there, so that ``(18, 29), (30, 64)`` are the same brackets of whole numbers;
         - categories with shares, ``{"north": 0.3, "south": 0.7}``. A category ``"(other)"`` takes
-          all levels that are not named;
+          all levels that are not named. Here and beside brackets, ``"(missing)"`` takes the rows
+          without a value;
         - quantiles, ``{"quantiles": {0.25: 18.5, 0.5: 24.0, 0.75: 30.2}}``: so large a share of the
           population is at or below the value;
         - a mean, with a standard deviation if that is known, ``{"mean": 27.1, "sd": 4.8}``.

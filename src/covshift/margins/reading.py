@@ -14,7 +14,7 @@ from ..data.fields import PLAIN, Kind, OrNone, Part, Reals, Wholes
 from ..data.validation import check_points, column_names, refuse_no_rows
 from ..exceptions import InputError, MarginsWarning
 from ..numerics.array import Real, Whole, to_numpy
-from .cells import OTHER, Brackets, Categories, Cells, Margin, Moments, level_of
+from .cells import GAP, MISSING, OTHER, Brackets, Categories, Cells, Margin, Moments, level_of
 from .margins import Margins
 
 # Numbers that margins say something about: values, indicators of cells, powers.
@@ -199,23 +199,27 @@ class Reading:
     names: tuple[str, ...]
     levels: tuple[tuple[str, ...], ...]  # empty for a number
     features: Features | None = None
+    gaps: tuple[str, ...] = ()  # numbers of which the margins have a cell for missing ones
 
     _saved: ClassVar[dict[str, Kind]] = {
         "names": PLAIN,
         "levels": PLAIN,
         "features": OrNone(Part(Features)),
+        "gaps": PLAIN,
     }
 
     @classmethod
-    def _from_saved(cls, names: Any, levels: Any, features: Features | None) -> Reading:
-        texts = [names, *levels] if isinstance(levels, tuple) else [None]
+    def _from_saved(
+        cls, names: Any, levels: Any, features: Features | None, gaps: Any = ()
+    ) -> Reading:
+        texts = [names, gaps, *levels] if isinstance(levels, tuple) else [None]
         if not all(isinstance(t, tuple) and all(isinstance(v, str) for v in t) for t in texts):
             raise ValueError("names or levels that are not texts")
         if len(levels) != len(names) or not names:
             raise ValueError("levels of another number of columns")
         if features is not None and features.width > len(names):
             raise ValueError("features of other columns")
-        return cls(names, levels, features)
+        return cls(names, levels, features, gaps)
 
     @property
     def width(self) -> int:
@@ -226,7 +230,8 @@ class Reading:
         """Return the numbers (N, width) of a sample."""
         names = column_names(X)
         parts = zip(self.names, self.levels, strict=True)
-        found = np.column_stack([_numbers(X, names, name, levels, title) for name, levels in parts])
+        columns = [_numbers(X, names, n, own, title, n in self.gaps) for n, own in parts]
+        found = np.column_stack(columns)
         return found if self.features is None else self.features(found)
 
 
@@ -275,7 +280,7 @@ def reading_of(
             stacklevel=5,
         )
     levels = tuple(levels_of(margins, name) for name in used)
-    return Reading(tuple(used), levels)
+    return Reading(tuple(used), levels, gaps=gaps_of(margins))
 
 
 def refuse_outside(margins: Margins, reading: Reading, points: Real, *, strict: bool) -> None:
@@ -305,6 +310,12 @@ def levels_of(margins: Margins, name: str) -> tuple[str, ...]:
     return margin.cells.levels if margin and isinstance(margin.cells, Categories) else ()
 
 
+def gaps_of(margins: Margins) -> tuple[str, ...]:
+    """Columns of numbers of which missing values have a cell."""
+    parts = ((name, margins.margin(name)) for name in margins.columns)
+    return tuple(n for n, part in parts if part is not None and getattr(part.cells, "gap", False))
+
+
 def named_levels(margins: Margins) -> dict[str, tuple[str, ...]]:
     """Levels of all categories, by column."""
     found = {name: levels_of(margins, name) for name in margins.columns}
@@ -323,7 +334,7 @@ def table_parts(margins: Margins) -> list[tuple[tuple[str, ...], Any]]:
 
 
 def _numbers(
-    X: Any, names: list[str] | None, name: str, levels: tuple[str, ...], title: str
+    X: Any, names: list[str] | None, name: str, levels: tuple[str, ...], title: str, gap: bool
 ) -> Real:
     if names is None:
         shape = shape_of(X, title)
@@ -337,9 +348,12 @@ def _numbers(
     elif names.count(name) > 1:
         raise InputError(f"{title} has several columns named {name!r}. Rename them.")
     elif levels:
-        cells = [level_of(cell) for cell in cells_of(X, name, title, as_text=False)]
+        missing = MISSING if MISSING in levels else None
+        found = cells_of(X, name, title, as_text=False, gap=missing)
+        cells = [level_of(cell) for cell in found]
     else:
-        values = to_numpy(check_points(select(X, [name]), title)).astype(np.float64)[:, 0]
+        values = numbers_of(X, name, title, gap=gap)
+        values = np.where(np.isnan(values), GAP, values) if gap else values
     if not levels:
         return np.asarray(values)
     known = Categories(levels)
@@ -352,6 +366,16 @@ def _numbers(
             "or give the margins a category '(other)'."
         )
     return known.codes(cells).astype(np.float64)
+
+
+def numbers_of(X: Any, name: str, title: str, *, gap: bool) -> Real:
+    """Return a column of a frame as numbers (N,), NaN where a ``gap`` is allowed."""
+    column = select(X, [name])
+    if gap:
+        values = to_numpy(check_points(column, title, finite=False)).astype(np.float64)[:, 0]
+        if np.isnan(values).any() and not np.isinf(values).any():
+            return np.asarray(values)
+    return np.asarray(to_numpy(check_points(column, title)).astype(np.float64)[:, 0])
 
 
 def shape_of(X: Any, title: str) -> tuple[int, ...]:

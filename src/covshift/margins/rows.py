@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.features import cells_of, select
+from ..data.features import cells_of
 from ..data.numbers import category_columns, refuse_repeated
 from ..data.parameters import one_of, whole
 from ..data.row_weights import row_weights
@@ -15,7 +15,8 @@ from ..data.validation import check_points, column_names
 from ..exceptions import InputError
 from ..numerics.array import Real, Whole, to_numpy
 from ..show.notes import Note
-from .cells import OTHER, Brackets, Categories, Cells, CrossTable, Margin, level_of
+from .cells import MISSING, OTHER, Brackets, Categories, Cells, CrossTable, Margin, level_of
+from .reading import numbers_of
 
 _MOST_DIGITS = 17
 _LAST_DECIMAL = 300  # to which NumPy rounds; numbers still nearer to zero have few digits
@@ -48,13 +49,28 @@ def summarised(
     codes: dict[str, Whole] = {}
     for name, values in columns.items():
         split = _split_numbers if values.dtype.kind == "f" else _split_levels
-        cells, code = split(values, bins, min_count)
+        gaps = np.isnan(values) if values.dtype.kind == "f" else values == MISSING
+        lost = int(gaps.sum())
+        if lost == M:
+            notes.append(Note("gaps", f"The column {name!r} was left out: it has no values."))
+            continue
+        if 0 < lost < min_count:
+            rows = "1 row" if lost == 1 else f"{lost} rows"
+            text = f"The column {name!r} is missing in {rows}, too few for a cell: the shares are "
+            notes.append(Note("gaps", f"{text}those of the other rows."))
+        cells, known = split(values[~gaps], bins, min_count)
+        code = np.full(M, -1, dtype=np.int64)
+        code[~gaps] = known
+        if lost >= min_count:
+            code[gaps] = len(cells)
+            cells = cells.with_gap()
         if len(cells) == 1 and min_count > 1:
             text = f"The column {name!r} was left out: all its rows would be one cell."
             notes.append(Note("single cells", text))
             continue
-        sums = np.bincount(code, weights=share, minlength=len(cells)).astype(np.float64)
-        sums = sums / share.sum()
+        there = code >= 0
+        sums = np.bincount(code[there], share[there], len(cells)).astype(np.float64)
+        sums = sums / sums.sum()
         single[name], codes[name] = Margin(cells, sums), code
     if not single:
         raise InputError(f"No column has two cells of {min_count} rows. Lower min_count.")
@@ -73,11 +89,10 @@ def _columns(T: Any) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name in names:
         if name in texts:
-            found[name] = np.array(
-                [level_of(cell) for cell in cells_of(T, name, "T", as_text=False)], dtype=object
-            )
+            cells = cells_of(T, name, "T", as_text=False, gap=MISSING)
+            found[name] = np.array([level_of(cell) for cell in cells], dtype=object)
         else:
-            found[name] = to_numpy(check_points(select(T, [name]), "T")).astype(np.float64)[:, 0]
+            found[name] = numbers_of(T, name, "T", gap=True)
     return found
 
 
@@ -161,7 +176,8 @@ def _table(
             for name, k in zip(names, wanted, strict=True)
         ]
         (a, first), (b, second) = sides
-        code = first * len(b) + second
+        both = (first >= 0) & (second >= 0)
+        code = (first * len(b) + second)[both]
         counts = np.bincount(code, minlength=len(a) * len(b))
         if counts.min() >= min_count:
             break
@@ -174,8 +190,8 @@ def _table(
                 "rows, and no brackets to merge. Merge levels, lower min_count, or leave it out."
             )
         wanted[larger] = -(-wanted[larger] // 2)
-    sums = np.bincount(code, weights=share, minlength=len(counts)).astype(np.float64)
-    return CrossTable((names[0], names[1]), (a, b), (sums / share.sum()).reshape(len(a), len(b)))
+    sums = np.bincount(code, weights=share[both], minlength=len(counts)).astype(np.float64)
+    return CrossTable((names[0], names[1]), (a, b), (sums / sums.sum()).reshape(len(a), len(b)))
 
 
 def _room(cells: Cells, wanted: int) -> int:
@@ -186,10 +202,16 @@ def _coarser(cells: Cells, code: Whole, wanted: int) -> tuple[Cells, Whole]:
     """Merge neighbouring brackets to ``wanted`` of about equally many rows."""
     if not isinstance(cells, Brackets) or wanted >= len(cells):
         return cells, code
-    counts = np.bincount(code, minlength=len(cells))
+    if cells.gap:
+        lost, own = code == len(cells) - 1, cells.known()
+        merged, place = _coarser(own, np.where(lost, -1, code), max(wanted - 1, 1))
+        assert isinstance(merged, Brackets)
+        return merged.with_gap(), np.where(lost, len(merged), place)
+    counts = np.bincount(code[code >= 0], minlength=len(cells))
     middle = np.cumsum(counts) - counts / 2
     group = np.minimum((middle * wanted / counts.sum()).astype(np.int64), wanted - 1)
     group = np.concatenate([[0], np.cumsum(np.diff(group) > 0)])
     last = np.flatnonzero(np.append(np.diff(group) > 0, True))
     first = np.append(0, last[:-1] + 1)
-    return Brackets(cells.lower[first], cells.upper[last], cells.right), group[code]
+    merged = Brackets(cells.lower[first], cells.upper[last], cells.right)
+    return merged, np.where(code < 0, -1, group[code])

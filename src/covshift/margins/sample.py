@@ -17,6 +17,7 @@ from .reading import (
     CELL,
     SQUARE,
     Reading,
+    gaps_of,
     levels_of,
     moment_features,
     reading_of,
@@ -90,7 +91,7 @@ class KnownRows:
         if isinstance(names, list):
             places = [self.reading.names.index(name) for name in names]
             levels = tuple(self.reading.levels[k] for k in places)
-            reading = Reading(tuple(names), levels)
+            reading = Reading(tuple(names), levels, gaps=self.reading.gaps)
             return replace(self, reading=reading, points=self.points[:, places])
         if isinstance(names, tuple):  # rows, as an array has them: known[rows, ...]
             return self.rows(names[0])
@@ -119,7 +120,7 @@ def balance_of(margins: Margins, X: Any, weight: Any = None) -> list[Balance]:
     names = tuple(margins.columns)
     features, means, labels = moment_features(margins, names)
     levels = tuple(levels_of(margins, name) for name in names)
-    Z = Reading(names, levels, features).encode(X)
+    Z = Reading(names, levels, features, gaps_of(margins)).encode(X)
     w = row_weights(len(Z), weight, name="weight").w
     found: Real = w @ Z / w.sum()
     rows = []

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..data.features import MISSING as MARK
 from ..data.validation import column_names
 from ..encoding import TableEncoder
 from ..numerics.array import Real, Whole
@@ -81,6 +82,7 @@ def _number_column(margins: Margins, name: str, x: Real, w: Real) -> tuple[Real,
     margin = margins.margin(name)
     if margin is None:
         return _own(x, w)
+    margin = margin.known()
     cells = margin.cells
     if isinstance(cells, Brackets):
         if cells.points:
@@ -141,6 +143,8 @@ def encoded(margins: Margins, columns: Sequence[Made], center: Real, scale: Real
     found: dict[str, Margin | Moments] = {}
     for at, (name, level) in enumerate(columns):
         part: Any = margins.single.get(name) or margins.margin(name)
+        if part is None and name.endswith(MARK):
+            part = _marked(margins.margin(name.removesuffix(MARK)))
         made = _made(part, level, float(center[at]), float(scale[at]))
         if made is not None:
             found[str(at)] = made
@@ -153,6 +157,7 @@ def _made(part: Any, level: str | None, center: float, scale: float) -> Margin |
         return Moments(float((part.mean - center) / scale), sd)
     if not isinstance(part, Margin):
         return None
+    part = part.known()
     own = part.cells
     if isinstance(own, Categories):
         values, share = _levels(own, part.share, level)
@@ -164,6 +169,13 @@ def _made(part: Any, level: str | None, center: float, scale: float) -> Margin |
         return None
     low, high = ((end - center) / scale for end in (own.lower, own.upper))
     return Margin(Brackets(low, high, own.right, own.points), part.share)
+
+
+def _marked(margin: Margin | None) -> Margin | None:
+    """Return the margin of the mark of gaps of a column, 0 or 1."""
+    if margin is None or not isinstance(margin.cells, Brackets) or not margin.cells.gap:
+        return None
+    return Margin(Categories(("0", "1")), np.array([1 - margin.share[-1], margin.share[-1]]))
 
 
 def _levels(cells: Categories, share: Real, level: str | None) -> tuple[Real, Real]:
