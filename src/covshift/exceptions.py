@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import shlex
+from collections.abc import Sequence
+from typing import NamedTuple
 
 
 class CoverageWarning(UserWarning):
@@ -67,29 +70,35 @@ class InputTypeError(InputError, TypeError):
     """Something of a kind that cannot be used, such as a class in place of an object."""
 
 
+class Remedy(NamedTuple):
+    """What can be done about an error: when that is right, as an argument and as options."""
+
+    when: str
+    python: str
+    options: tuple[str, ...]
+
+
 class NoOverlapError(InputError):
     """No weights make the training sample look like the target: parts of it have no rows.
 
     ``question`` is what has no answer then, "estimate" or "evaluate": a report says so. What can be
-    done, ``remedies``, is spelled twice: for Python, and for the command line.
+    done, ``remedies``, is spelled as arguments; `of_command` spells it as commands.
     """
 
     question = "estimate"
 
-    def __init__(self, found: str, *remedies: tuple[str, str]) -> None:
-        super().__init__(_with_remedies(found, [python for python, _ in remedies]))
+    def __init__(self, found: str, *remedies: Remedy) -> None:
+        super().__init__(" ".join([found, *(f"{way.when}: {way.python}." for way in remedies)]))
         self.found, self.remedies = found, remedies
 
-    def of_command(self, question: str) -> NoOverlapError:
-        """Return the same error, its remedies spelled as options of a command."""
-        ways = [command.format(question=question) for _, command in self.remedies]
-        spelled = NoOverlapError(_with_remedies(self.found, ways))
-        spelled.question = question
+    def of_command(self, argv: Sequence[str]) -> NoOverlapError:
+        """Return the same error, with a whole command for each remedy of the command ``argv``."""
+        lines = [self.found]
+        for way in self.remedies:
+            lines += [f"{way.when}:", f"  {shlex.join(['covshift', *argv, *way.options])}"]
+        spelled = NoOverlapError("\n".join(lines))
+        spelled.question = argv[0]
         return spelled
-
-
-def _with_remedies(found: str, remedies: list[str]) -> str:
-    return f"{found} {'. Or: '.join(remedies)}." if remedies else found
 
 
 class MissingExtraError(InputError, ImportError):

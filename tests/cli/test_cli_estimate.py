@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shlex
 
 import numpy as np
 import pandas as pd
@@ -516,6 +517,23 @@ def test_without_overlap_there_is_no_number_but_of_the_covered_part(files):
     data = json.loads(part.out)
     assert data["covered_share"] == pytest.approx(0.5, abs=0.1)
     assert "restricted target" in [note["kind"] for note in data["notes"]]
+
+
+def test_a_split_by_dates_is_refused_with_whole_commands_that_work(tmp_path):
+    rng = np.random.default_rng(0)
+    days = np.datetime64("2022-01-03") + np.arange(1200)
+    x, y = rng.normal(size=(2, 1200)).round(3)
+    lines = [[str(day), str(a), str(b)] for day, a, b in zip(days, x, y, strict=True)]
+    train = write(tmp_path / "early days.csv", [["the date", "x", "y"], *lines[:800]])
+    target = write(tmp_path / "late.csv", [["the date", "x"], *(row[:2] for row in lines[800:])])
+    refused = covshift("estimate", train, target, "--outcome", "y")
+    assert refused.code == 2
+    ways = [shlex.split(line) for line in refused.err.splitlines() if line.startswith("  covshift")]
+    assert [way[-2] for way in ways] == ["--drop", "--season"]
+    for way in ways:
+        answered = covshift(*way[1:])
+        assert answered.code == 0, answered.err
+        assert "do not cover" not in answered.err
 
 
 @pytest.mark.parametrize("by", [[], ["--by", "town"]])

@@ -501,3 +501,23 @@ def test_long_identifiers_with_a_gap_are_refused():
     cells = pd.array([2**60 + k for k in range(3)] + [None], dtype="Int64")
     with pytest.raises(InputError, match="float64 cannot hold"):
         TableEncoder().fit(pd.DataFrame({"id": cells, "r": list("abca")}))
+
+
+def test_a_season_is_the_month_and_the_weekday_that_there_are():
+    days = pd.to_datetime(["2024-01-01", "2024-01-02", "2025-02-03", None])
+    encoder = TableEncoder({"day": "season"}).fit(pd.DataFrame({"day": days}))
+    assert encoder.columns == (
+        "day month=Jan",
+        "day month=Feb",
+        "day weekday=Mon",
+        "day weekday=Tue",
+        "day missing",
+    )
+    assert encoder.transform(pd.DataFrame({"day": days})).tolist() == [
+        [1, 0, 1, 0, 0],
+        [1, 0, 0, 1, 0],
+        [0, 1, 1, 0, 0],
+        [0, 0, 0, 0, 1],
+    ]
+    text = pd.DataFrame({"day": ["2031-02-04"]})  # another year, and text as files have it
+    assert encoder.transform(text).tolist() == [[0, 1, 0, 1, 0]]

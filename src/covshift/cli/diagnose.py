@@ -116,12 +116,8 @@ def overlapping(samples: TwoFiles, args: argparse.Namespace) -> Any:
     diagnosis = diagnose_samples(both, random_state=args.seed)
     if args.restrict is None:
         rows = np.arange(len(both.X))
-        try:
-            check_overlap(
-                replace(both, diagnosis=diagnosis), rows, restrict=None, random_state=args.seed
-            )
-        except NoOverlapError as error:
-            raise error.of_command(args.argv[0]) from None
+        known = replace(both, diagnosis=diagnosis)
+        check_overlap(known, rows, restrict=None, random_state=args.seed)
     return diagnosis
 
 

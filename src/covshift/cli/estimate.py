@@ -9,7 +9,7 @@ from dataclasses import MISSING, fields, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..exceptions import FewRowsWarning, InputError, NoOverlapError
+from ..exceptions import FewRowsWarning, InputError
 from ..numerics.quiet import quiet
 from ..registry import QUANTITIES
 from . import console, options
@@ -120,21 +120,18 @@ def answer(args: argparse.Namespace) -> tuple[Estimates, Sequence[Note]]:
     if what == "coefficients" and read.samples is not None:
         own["regressors"] = _regressors(read.samples, args)
     limit = args.max_weight
-    try:
-        found = estimate(
-            read.both(y),
-            y_target=labels,
-            what=made_quantity(what, args, **own),
-            method=args.method,
-            weighter=args.weighter if limit is None else Trimmed(limit, args.weighter),
-            restrict=args.restrict,
-            confidence=args.confidence,
-            replicates=args.replicates,
-            shift=args.shift or "covariate",
-            random_state=args.seed,
-        )
-    except NoOverlapError as error:
-        raise error.of_command("estimate") from None
+    found = estimate(
+        read.both(y),
+        y_target=labels,
+        what=made_quantity(what, args, **own),
+        method=args.method,
+        weighter=args.weighter if limit is None else Trimmed(limit, args.weighter),
+        restrict=args.restrict,
+        confidence=args.confidence,
+        replicates=args.replicates,
+        shift=args.shift or "covariate",
+        random_state=args.seed,
+    )
     return found, [] if read.samples is None else read.samples.notes
 
 

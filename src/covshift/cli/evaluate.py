@@ -57,7 +57,6 @@ _FLATTERED = (
     "looks better than it is. Mark them with --trained-on COL, or give rows that were held out."
 )
 _AS_OPTIONS = {  # remedies of the library, as options of the command
-    'Pass restrict="overlap"': "Use --restrict overlap",
     "(trained_on= or cv= of Predictions)": "(--trained-on)",
     "(y_target=)": "(--target-label)",
     "unless Predictions(..., threshold=...) says": "unless --threshold says",
@@ -219,13 +218,11 @@ def evaluations_of(
             **({} if by_shares else target_labels(samples, args, notes)),
         )
     except NoOverlapError as error:
-        refused = error.of_command("evaluate")
         used = samples.encoding.names if model is None else model.encoding.names
         others = [name for name in samples.encoding.names if name not in used]
-        unused = [repr(name) for name in others if repr(name) in str(refused)]
-        if unused:
-            refused = NoOverlapError(f"{refused} The model does not use {listed(unused)}.")
-        raise refused from None
+        unused = [repr(name) for name in others if repr(name) in error.found]
+        more = f" The model does not use {listed(unused)}." if unused else ""
+        raise NoOverlapError(f"{error.found}{more}", *error.remedies) from None
     batches = {name: replace(part, notes=spelled(part)) for name, part in answer.batches.items()}
     return replace(answer, notes=spelled(answer), batches=batches)
 

@@ -41,6 +41,7 @@ _COLUMNS = """
   'education=low<mid<high' (repeatable)
 --date COL[=FORMAT]...  read as dates: ISO dates, or those of a format such as %%d.%%m.%%Y
   (repeatable; ISO dates are found without it)
+--season COL...  of a date keep the month and the weekday, without its trend (repeatable)
 --drop COL...  leave out (repeatable)
 --keep COL...  use, although it looks like a row identifier or free text (repeatable)
 --ask  stop if a column could be read in two ways (default: choose one and say so)
@@ -373,6 +374,7 @@ def column_options_of(args: argparse.Namespace, **more: Any) -> ColumnOptions:
         ordered={**getattr(args, "known_levels", {}), **named_levels(args.ordered)},
         boolean=tuple(getattr(args, "known_booleans", ())),
         drop=tuple(args.drop),
+        season=tuple(args.season),
         keep=tuple(args.keep),
         decided=tuple(part.column for part in getattr(args, "asked", ()) if part.safest.leaves_out),
         schema=tuple(getattr(args, "schema_columns", ())),

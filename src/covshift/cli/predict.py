@@ -473,7 +473,7 @@ def calibrated(model: Model, tables: list[Table], args: argparse.Namespace) -> M
             Samples.of_rows(X, T, sample_weight=weight, encoder=model.encoding.encoder)
         )
     except NoOverlapError as error:
-        raise error.of_command("fit") from None
+        raise error.of_command(["fit", "..."]) from None
     X, T = model.scaled(X), model.scaled(T)
     kind: Any = ConformalRegressor if model.task == "regression" else ConformalClassifier
     estimator = model.estimator.estimator_ if model.calibrated else model.estimator

@@ -180,7 +180,7 @@ def estimate_of(
             random_state=args.seed,
         )
     except NoOverlapError as error:
-        return error.of_command("estimate")
+        return error.of_command(["estimate", args.train, args.target, "--outcome", labels.name])
 
 
 def _with_recommended_weights(found: Any, samples: TwoFiles, comparison: Any, seed: int) -> Any:
@@ -249,7 +249,7 @@ class Judge:
                 **target_labels(samples, self.args, []),
             )
         except NoOverlapError as error:
-            return error.of_command("evaluate")
+            return error.of_command(["evaluate", "..."])
         except InputError as error:
             console.note(f"the model was not judged on the target: {error}")
             return None

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ..exceptions import InputError
+from ..exceptions import InputError, NoOverlapError
 from ..files.writing import recorded
 from ..numerics.progress import Progress, reporting
 from ..numerics.quiet import Heard, listening
@@ -179,6 +179,8 @@ def run_answered(args: argparse.Namespace) -> int:
             sys.stdin = io.TextIOWrapper(io.BufferedReader(io.BytesIO(piped)))
         try:
             return int(args.run(args) or 0)
+        except NoOverlapError as error:
+            raise error.of_command(argv) if error.remedies else error from None
         except Asked as asked:
             if ask:
                 raise InputError(asked.message(argv)) from None

@@ -20,7 +20,13 @@ from .values import is_gap
 
 Kind = Literal["number", "category", "missing"]
 MISSING = " missing"  # how the name of a column that marks gaps ends
-_BESIDE = ("", " season", " hour")  # columns of a date, which has gaps in all of them at once
+_BESIDE = (
+    "",
+    " season",
+    " hour",
+    " month",
+    " weekday",
+)  # columns of a date, which has gaps in all of them at once
 
 Made = tuple[str, str | None]  # the feature of a column, and the level that it marks
 

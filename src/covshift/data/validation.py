@@ -80,9 +80,10 @@ class Target:
         For `covshift.evaluate`. Batches such as months: a column of the rows, or one label per row.
         Each is a target of its own, with its own weights.
     kinds : dict, optional
-        Of data frames, what columns are in both samples: "number", "category", "date", "drop", or
-        the list of levels, lowest first. It stands for what `covshift.estimate`, ``evaluate``,
-        ``diagnose`` and ``compare`` would decide, and report in a note.
+        Of data frames, what columns are in both samples: "number", "category", "date", "season"
+        (the month and the weekday of a date), "drop", or the list of levels, lowest first. It
+        stands for what `covshift.estimate`, ``evaluate``, ``diagnose`` and ``compare`` would
+        decide, and report in a note.
 
     Examples
     --------

@@ -41,7 +41,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     column                        becomes
     ============================  ================================================================
     number, boolean               itself; true is 1
-    text such as $1,012 or 5 km   the number, where all cells are written alike
+    text such as $1,012 or 5 km   the number, where all cells are spelled the same way
     text of yes and no, true and  1 for yes and true, 0 for no and false
     false, 0 and 1
     text or category              one column of 0 and 1 per level; one column for two levels
@@ -65,8 +65,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     kinds : dict, optional
-        What some columns are: "number", "category", "date", "drop", or for ordered categories the
-        list of levels, lowest first. Others are found out.
+        What some columns are: "number", "category", "date", "season" (the month and the weekday of
+        a date, without its trend), "drop", or for ordered categories the list of levels, lowest
+        first. Others are found out.
     max_levels : int
         Levels of a category that are kept, the most frequent ones; others become "(other)".
     min_rows : int
@@ -373,7 +374,7 @@ def aligned(target: dict[str, Cells], train: dict[str, Cells]) -> dict[str, Cell
 
 def fitted_to(feature: Feature, cells: Cells, title: str) -> Cells:
     """Return cells as the rule takes them; refuse, by name, what it cannot take."""
-    wanted = feature.kind
+    wanted: Any = "date" if feature.kind == "season" else feature.kind
     if cells.kind == wanted or cells.empty:
         return of_kind(cells, wanted)
     numbers = ("number", "boolean")

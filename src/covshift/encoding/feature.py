@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +12,13 @@ from ..data.fields import FLAG, PLAIN, TEXT, Kind
 from ..numerics.array import Real, Rows
 from .cells import Cells
 
-FeatureKind = Literal["number", "boolean", "category", "ordered", "date"]
-KINDS = ("number", "boolean", "category", "ordered", "date")
+FeatureKind = Literal["number", "boolean", "category", "ordered", "date", "season"]
+KINDS = get_args(FeatureKind)
 MISSING = "(missing)"
 OTHER = "(other)"
 SEASONS = ("Jan-Mar", "Apr-Jun", "Jul-Sep", "Oct-Dec")
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,8 @@ class Feature:
     A number, a boolean (0, 1) and an ordered category (0, 1, 2, ...) become one column, and a
     date becomes days since 1970-01-01; where they have gaps, these are filled and ``indicator``
     adds a column that marks them. A category becomes one column of zeros and ones per level; one
-    of two levels becomes a single column, which marks the second.
+    of two levels becomes a single column, which marks the second. A season is the month and the
+    weekday of a date, without its trend.
     """
 
     name: str
@@ -57,7 +60,7 @@ class Feature:
         texts = isinstance(self.levels, tuple) and all(isinstance(v, str) for v in self.levels)
         if not texts or len(set(self.levels)) < len(self.levels):
             raise ValueError("levels that are not different texts")
-        if (self.kind in ("category", "ordered")) == (not self.levels):
+        if (self.kind in ("category", "ordered", "season")) == (not self.levels):
             raise ValueError("levels of something that is not a category")
         number = isinstance(self.fill, int | float) and not isinstance(self.fill, bool)
         if self.fill is not None and not (number and np.isfinite(self.fill)):
@@ -74,6 +77,8 @@ class Feature:
         if self.kind == "category":
             return [(self.name, level) for level in self.shown]
         found: list[tuple[str, str | None]] = [(self.name, None)]
+        if self.kind == "season":
+            found = [(f"{self.name} {calendar_part(level)}", level) for level in self.levels]
         if self.season:
             found += [(f"{self.name} season", level) for level in SEASONS]
         if self.hour:
@@ -94,6 +99,8 @@ class Feature:
         """
         if self.kind == "category":
             return self._one_hot(cells, unseen)
+        if self.kind == "season":
+            return self._calendar(cells, unseen)
         values = self._ranks(cells, unseen) if self.kind == "ordered" else cells.values
         gaps = np.isnan(values)
         lost = int(gaps.sum())
@@ -119,6 +126,11 @@ class Feature:
         unseen.count(cells, codes < 0)
         every = [self.levels.index(level) for level in self.shown]
         return np.column_stack([(codes == k).astype(np.float64) for k in every])
+
+    def _calendar(self, cells: Cells, unseen: Unseen) -> Real:
+        unseen.gaps = 0 if self.gaps else int(cells.gaps.sum())
+        parts = [calendar(cells.values)[level] for level in self.levels]
+        return np.column_stack([*parts, *[cells.gaps] * self.indicator]).astype(np.float64)
 
     def _ranks(self, cells: Cells, unseen: Unseen) -> Real:
         place: dict[Any, float] = {level: float(k) for k, level in enumerate(self.levels)}
@@ -147,6 +159,21 @@ class Unseen:
 def hours_of(days: Real) -> Real:
     """Hour of the day of days since 1970-01-01, to a millisecond: 0 to 24."""
     return np.asarray(np.round(days % 1.0 * 86_400, 3) % 86_400 / 3600)
+
+
+def calendar_part(level: str) -> str:
+    """Tell whether a level is a month or a weekday."""
+    return "month" if level in MONTHS else "weekday"
+
+
+def calendar(days: Real) -> dict[str, NDArray[np.bool_]]:
+    """Return which days since 1970-01-01 (rows,) lie in each month, and on each weekday."""
+    whole = np.where(np.isnan(days), 0.0, np.floor(days))
+    month = whole.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64) % 12
+    weekday = (whole + 3) % 7  # 1970-01-01 was a Thursday
+    known = ~np.isnan(days)
+    found = {name: known & (month == k) for k, name in enumerate(MONTHS)}
+    return found | {name: known & (weekday == k) for k, name in enumerate(WEEKDAYS)}
 
 
 def _quarters(days: Real) -> NDArray[np.intp]:

@@ -23,7 +23,16 @@ from ..numerics.array import Flags, Real
 from ..show.notes import Note
 from .amounts import Spelling, spelling_of
 from .cells import PLURAL, Cells, spelled
-from .feature import MISSING, OTHER, Feature, Unseen, hours_of
+from .feature import (
+    MISSING,
+    MONTHS,
+    OTHER,
+    WEEKDAYS,
+    Feature,
+    Unseen,
+    calendar,
+    hours_of,
+)
 
 _ID_ROWS = 20  # rows from which a text that differs in every row is an identifier
 _RARE_SHARE = 0.02  # of each sample; a level with few rows but more than this is not rare
@@ -154,16 +163,18 @@ def _declared(cells: Cells, declared: Any) -> Cells:
         return cells  # days, as any date
     if declared == "number":
         return _numbers_of(cells, "number", as_numbers(cells))
-    if declared == "date" and not cells.is_text:
+    if declared == "season" and cells.kind == "date":
+        return cells
+    if declared in ("date", "season") and not cells.is_text:
         raise InputError(
-            f"kinds={{{cells.name!r}: 'date'}} names a column of {PLURAL[cells.kind]}. Make it one "
-            "of dates first, for example with pandas.to_datetime."
+            f"kinds={{{cells.name!r}: {declared!r}}} names a column of {PLURAL[cells.kind]}. "
+            "Make it one of dates first, for example with pandas.to_datetime."
         )
-    if declared == "date":
+    if declared in ("date", "season"):
         return _numbers_of(cells, "date", as_days(cells))
     raise InputError(
         f"kinds={{{cells.name!r}: {declared!r}}} is unknown. Choose 'number', 'category', 'date', "
-        "'drop', or the list of its levels in order."
+        "'season', 'drop', or the list of its levels in order."
     )
 
 
@@ -238,6 +249,8 @@ def _rule(
     more: tuple[str, ...],
     found: Learned,
 ) -> Feature | None:
+    if declared == "season":
+        return _rule_of_season(name, pair, found)
     if pair[0].kind in ("number", "boolean", "date"):
         return _rule_of_numbers(name, pair, found)
     if pair[0].kind == "ordered":
@@ -267,6 +280,20 @@ def _rule_of_numbers(name: str, pair: list[Cells], found: Learned) -> Feature | 
     lost = bool(gaps.any())
     spelling = tuple(found.spelled[name][0]) if name in found.spelled else ()
     return Feature(name, kind, (), fill, lost, lost, season, hour, spelling)
+
+
+def _rule_of_season(name: str, pair: list[Cells], found: Learned) -> Feature | None:
+    """Keep the months and the weekdays that there are, where they vary."""
+    marks = calendar(np.concatenate([part.values for part in pair]))
+    levels: tuple[str, ...] = ()
+    for part in (MONTHS, WEEKDAYS):
+        present = tuple(level for level in part if marks[level].any())
+        levels += present if len(present) > 1 else ()
+    if not levels:
+        found.constant.append(name)
+        return None
+    lost = any(part.gaps.any() for part in pair)
+    return Feature(name, "season", levels, gaps=lost, indicator=lost)
 
 
 def _rule_of_order(name: str, pair: list[Cells], found: Learned) -> Feature | None:
@@ -454,6 +481,10 @@ class Learned:
             season = [f.name for f in self.features if f.season]
             more = f", and the quarter of the year of {_named(season)}" if season else ""
             found.append(Note("dates", f"Dates, as days since 1970-01-01: {_named(dates)}{more}."))
+        seasons = [f.name for f in self.features if f.kind == "season"]
+        if seasons:
+            text = f"Dates, as month and weekday without their trend: {_named(seasons)}."
+            found.append(Note("dates", text))
         for kind, names in self.read_as.items():
             found.append(Note("text", f"Text that was read as {kind}: {_named(names)}."))
         for name, (spelling, word) in self.spelled.items():

@@ -97,7 +97,8 @@ def _decisions(
         if need:
             raise
         return None, None  # which the check of numbers refuses
-    made = decide(*rows, tuple(kinds), kept)
+    settled = tuple(name for name, kind in kinds.items() if kind != "season")
+    made = decide(*rows, settled, kept)
     if need or made.notes:
         return made, None
     try:

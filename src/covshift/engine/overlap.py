@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,7 +12,7 @@ from ..data.validation import checked
 from ..diagnostics import Diagnosis, MarginsDiagnosis
 from ..diagnostics.coverage import in_words, neighborhood, set_aside, significant_parts
 from ..diagnostics.measure import diagnose_samples
-from ..exceptions import NoOverlapError
+from ..exceptions import NoOverlapError, Remedy
 from ..numerics.array import Flags, Real, Rows
 from ..numerics.progress import doing
 from ..numerics.quiet import quiet
@@ -87,7 +86,7 @@ def check_overlap(
         trusted = False
     elif diagnosis.verdict == "no overlap":
         if restrict is None:
-            raise NoOverlapError(f"{diagnosis.reason} {_NOTHING}", _restricted("alone"), _LEAVE_OUT)
+            raise NoOverlapError(f"{diagnosis.reason} {_NOTHING}", _restricted(), _LEAVE_OUT)
         near = _near(left, random_state)
         if not near.any():
             raise NoOverlapError("No target row has training rows nearby.")
@@ -121,11 +120,11 @@ def refuse_uncovered(sample: Samples) -> None:
 
 
 _NOTHING = "The sample has no information about this part of the population."
-_LEAVE_OUT = (
-    "Leave out columns that the outcome does not need",
-    "Leave out columns that the outcome does not need (--drop COL)",
+_LEAVE_OUT = Remedy(
+    "To leave out a column that the outcome does not need",
+    'X_target=Target(rows, kinds={"column": "drop"})',
+    ("--drop", "COLUMN"),
 )
-_BRACES = str.maketrans({"{": "{{", "}": "}}"})  # what `format` leaves as it is
 _SPLIT = 0.5  # of the target outside in one column: samples of other years or places
 
 
@@ -143,13 +142,30 @@ def _both(sample: Samples) -> Samples:
     return replace(sample.take(rows), d=np.ones(len(rows)))
 
 
-def _restricted(more: str) -> tuple[str, str]:
+def _restricted(more: str = "") -> Remedy:
     """Offer the covered part of the target."""
-    what = f"to answer for the covered part {more}"
-    return (
-        f'Pass restrict="overlap" {what}',
-        f"Use covshift {{question}} --restrict overlap {what}",
-    )
+    when = f"To answer for the covered part{more}"
+    return Remedy(when, 'restrict="overlap"', ("--restrict", "overlap"))
+
+
+def _kinds(names: list[str], kind: str) -> str:
+    return f"X_target=Target(rows, kinds={dict.fromkeys(names, kind)!r})"
+
+
+def _without_trend(names: list[str], sample: Samples) -> list[Remedy]:
+    """Offer to keep the month and the weekday of dates that split the samples."""
+    days = {sample.names[k] for k in sample.dates}
+    dates = [name for name in names if name in days]
+    if not dates:
+        return []
+    when = "To keep the month and the weekday, and leave out the trend"
+    return [Remedy(when, _kinds(dates, "season"), _options("--season", dates))]
+
+
+def _options(option: str, names: list[str]) -> tuple[str, ...]:
+    shown = [printable(name) for name in names]
+    pairs = [(f"{option}={k}",) if k.startswith("-") else (option, k) for k in shown]
+    return tuple(part for pair in pairs for part in pair)
 
 
 def _refusal(gaps: list[Uncovered], sample: Samples) -> NoOverlapError:
@@ -165,14 +181,12 @@ def _refusal(gaps: list[Uncovered], sample: Samples) -> NoOverlapError:
     split = [name for name, rows in by_feature.items() if sample.share[rows].sum() >= _SPLIT]
     told = in_words(_distinct(gaps, sample.T), sample)
     text = f"The training rows do not cover the target. {told}. {_NOTHING}"
-    ways = [_restricted(f"({left:.0%} of the target)")] if left > 0 else []
+    ways = [_restricted(f" ({left:.0%} of the target)")] if left > 0 else []
     if split:
         columns = ", ".join(repr(printable(name)) for name in split)
-        dropped = " ".join(f"--drop {shlex.quote(printable(name))}" for name in split)
-        it = "it" if len(split) == 1 else "them"
-        given = f"if the outcome does not depend on {it} given the other columns"
-        python = f"Leave out {columns} from X and X_target, {given}"
-        ways.insert(0, (python, f"Use covshift {{question}} {dropped.translate(_BRACES)}, {given}"))
+        dropped = _options("--drop", split)
+        when = f"If the outcome does not depend on {columns} given the other columns"
+        ways = [Remedy(when, _kinds(split, "drop"), dropped), *_without_trend(split, sample), *ways]
     else:
         ways.append(_LEAVE_OUT)
     return NoOverlapError(text, *ways)

@@ -297,7 +297,7 @@ def evaluate(
                 covered = _without_refusal(covered) if shift == "label" else covered
             except NoOverlapError as error:
                 notes.append(
-                    Note("batch", f"No numbers for the batch {label!r}: {error}", "warning")
+                    Note("batch", f"No numbers for the batch {label!r}: {error.found}", "warning")
                 )
                 continue
             nothing: list[Outcome | None] = [None] * len(judged)

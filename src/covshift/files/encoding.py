@@ -86,12 +86,11 @@ class Encoding:
     @property
     def kinds(self) -> dict[str, Kind]:
         """What to read each column as."""
-        return {
-            feature.name: "category"
-            if feature.kind == "ordered" or feature.spelling
-            else feature.kind
-            for feature in self.features
-        }
+        kinds: dict[str, Kind] = {}
+        for feature in self.features:
+            kind = "date" if feature.kind == "season" else feature.kind
+            kinds[feature.name] = "category" if kind == "ordered" or feature.spelling else kind
+        return kinds
 
     def encode(self, table: Table, findings: ColumnProblems | None = None) -> Real:
         """Return X (rows, columns): finite, or an `InputError` that names column and count."""

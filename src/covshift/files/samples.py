@@ -52,6 +52,7 @@ class ColumnOptions:
     date: tuple[str, ...] = ()
     ordered: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # levels, lowest first
     boolean: tuple[str, ...] = ()
+    season: tuple[str, ...] = ()  # of these dates the month and the weekday
     drop: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()  # used, although they look like row identifiers or free text
     task: str | None = None  # "classification" or "regression"; None: find out
@@ -357,6 +358,7 @@ def learn_encoding(
         check_finite(table)
     text = [name for name in declared.keep if name in names and _is_text(train.columns[name])]
     kinds = {name: "category" for name in (*declared.categorical, *text) if name in names}
+    kinds |= {name: "season" for name in declared.season if name in names}
     cells = pair[0].read_cells(), pair[1].read_cells()
     more = {}
     if declared.by is not None and declared.by in names:  # a category, with all its levels
@@ -405,7 +407,7 @@ def _check_declared(declared: ColumnOptions, train: Table, target: Table) -> Non
             if role is not None:
                 where(role, table, option)
     unnamed = train.left_out | target.left_out
-    for option in (*_KINDS, "drop", "keep", "missing_in"):
+    for option in (*_KINDS, "season", "drop", "keep", "missing_in"):
         for name in getattr(declared, option):
             if name not in {*target.columns, *unnamed, *declared.schema}:
                 where(name, train, f"--{option.removesuffix('_in')}")
