@@ -23,8 +23,6 @@ from covshift.corrections import Additive, Unweighted
 from covshift.weights import CDFWeights, Discriminative
 
 TITLE = "Boosted trees on the V-loss"
-# The rule of approximate splits was taken by the first four seeds.
-SETTLED = 4
 SEEDS, ROUNDS, LEAVES, ROWS, REG = 20, (10, 25, 50, 100, 200), 8, 5, 1.0
 PROBLEMS = [
     "smooth logistic, n = 4",
@@ -100,7 +98,7 @@ def _counts(rounds):
     return range(1, rounds + 1)
 
 
-def vboost(correction, from_train=False, sign=1, leaf_solve="exact"):
+def vboost(correction, from_train=False, sign=1):
     """Trees on the V-loss; with sign -1 every feature is mirrored."""
 
     def fit(X, y, T, rounds, classify):
@@ -113,7 +111,6 @@ def vboost(correction, from_train=False, sign=1, leaf_solve="exact"):
             max_leaf_nodes=LEAVES,
             min_samples_leaf=ROWS,
             reg_lambda=REG,
-            leaf_solve=leaf_solve,
             random_state=0,
         ).fit(X, y, X_target=None if from_train else T)
 
@@ -156,14 +153,12 @@ CONTENDERS = {  # name: (fit, what it needs, whether it has rounds)
     "LightGBM, V blended": (engine("lightgbm", "blended"), "lightgbm", True),
     "VBoost, V = I": (vboost("none"), None, True),
     "VBoost, V blended": (vboost("blended"), None, True),
-    "VBoost, V blended, approximate": (vboost("blended", leaf_solve="approximate"), None, True),
     "control: VBoost, V blended from training rows": (
         vboost("blended", from_train=True),
         None,
         True,
     ),
     "VBoost, V additive, unit diagonal": (vboost(ONE_SIDED), None, True),
-    "VBoost, V additive, approximate": (vboost(ONE_SIDED, leaf_solve="approximate"), None, True),
     "control: VBoost, V additive, mirrored features": (vboost(ONE_SIDED, sign=-1), None, True),
     "VSVC/VSVR, V = I": (kernel("none"), None, False),
     "VSVC/VSVR, V blended": (kernel("blended"), None, False),
@@ -216,37 +211,6 @@ def one_split(problem, seed, quick, *names):
     return problem, classify, found
 
 
-LOSS_ROUNDS = (10, 50, 200)
-
-
-def v_losses(problem, seed, most=LOSS_ROUNDS[-1]):
-    """V-loss of the training rows after some rounds, approximate over exact, by correction."""
-    make, classify = corrections.PROBLEMS[problem]
-    X, y, T, _ = corrections.draw(make, seed)
-    found = {}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for name, correction in (("blended", "blended"), ("additive", ONE_SIDED)):
-            objective = covshift.objectives.VObjective(X, T, correction)
-            paths = []
-            for how in ("exact", "approximate"):
-                stages = vboost(correction, leaf_solve=how)(X, y, T, most, classify)(X)
-                paths.append([objective.loss(y, stages[min(k, most) - 1]) for k in LOSS_ROUNDS])
-            found[name] = np.log(paths[1]) - np.log(paths[0])
-    return found
-
-
-def loss_table(all_found):
-    """Geometric means of those ratios over all splits, with their standard errors."""
-    rows = []
-    for name in ("blended", "additive"):
-        logs = np.array([found[name] for found in all_found])
-        error = logs.std(axis=0, ddof=1) / len(logs) ** 0.5
-        cells = zip(np.exp(logs.mean(axis=0)), error, strict=True)
-        rows.append([name, *(f"{mean:.2f} ± {mean * e:.2f}" for mean, e in cells)])
-    return table(["V", *(f"{k} rounds" for k in LOSS_ROUNDS)], rows)
-
-
 SAME_LEARNER = {
     "XGBoost": "XGBoost, squared error",
     "LightGBM": "LightGBM, squared error",
@@ -284,17 +248,6 @@ def summary(splits, names, classify):
     return table(["contender", *(f"{m} (std)" for m in measures), *ratios], rows)
 
 
-def approximate_table(splits):
-    """Target error of approximate over exact trees, on seeds that had no say in the rule."""
-    rows = []
-    for kind, measure in ((True, "Brier"), (False, "squared error")):
-        mine = [(problem, found) for problem, classify, found in splits if classify == kind]
-        for v, exact in (("blended", "V blended"), ("additive", "V additive, unit diagonal")):
-            names = f"VBoost, V {v}, approximate", f"VBoost, {exact}"
-            rows.append([v, measure, len(mine), ratio(mine, *names, measure)])
-    return table(["V", "error", "splits", "approximate to exact"], rows)
-
-
 def by_problem(splits, names, classify):
     mine = [(problem, found) for problem, kind, found in splits if kind == classify]
     measure = next(iter(mine[0][1][names[0]]))
@@ -309,9 +262,9 @@ def by_problem(splits, names, classify):
 
 
 def works(share, quick):
-    """Contenders, and V-losses, on every split."""
+    """Contenders on every split."""
     problems = ["steep logistic, n = 2", "waves, n = 3"] if quick else PROBLEMS
-    seeds = range(1 if quick else runs(SEEDS, share, least=SETTLED + 1))
+    seeds = range(1 if quick else runs(SEEDS, share))
     names = [name for name, (_, need, _) in CONTENDERS.items() if available(need)]
     outcomes = [name for name in names if "sigmoid" not in name]  # of a regression
     splits = [
@@ -319,15 +272,12 @@ def works(share, quick):
         for seed in seeds
         for name in problems
     ]
-    most = 10 if quick else LOSS_ROUNDS[-1]
-    losses = [(name, seed, most) for seed in seeds for name in problems]
-    return [Work("splits", one_split, splits, 9.0), Work("losses", v_losses, losses, 3.0)]
+    return [Work("splits", one_split, splits, 9.0)]
 
 
 def report(found):
     """Return all tables."""
     splits = [line for _, line in found["splits"]]
-    unseen = [line for job, line in found["splits"] if job[1] >= SETTLED]
     names, outcomes = (
         next(job[3:] for job, line in found["splits"] if line[1] == kind) for kind in (True, False)
     )
@@ -347,14 +297,6 @@ def report(found):
         "## Regression",
         summary(splits, outcomes, False),
         by_problem(splits, outcomes, False),
-        "## Approximate splits: error on the target",
-        f"Only seeds from {SETTLED}: the first {SETTLED} settled the rule. Paired on the "
-        "same split.",
-        approximate_table(unseen or splits),
-        "## Approximate splits: V-loss of the training rows",
-        'After as many rounds, `leaf_solve="approximate"` over "exact"; the predictions of classes '
-        "are cut to [0, 1].",
-        loss_table([line for _, line in found["losses"]]),
     ]
 
 

@@ -407,47 +407,6 @@ def energy_weights(X, T, reg, d):
     return quadratic_on_simplex(H, -2 * share * between / unit, d.sum(), mass=d)
 
 
-def tree_objective(Z, V, g, lam, price):
-    """obj* = -U'D^-1 U / 2 + price T with D = 2Z'VZ + lam I, U = -2Z'Vg (appendix), and the w."""
-    D = 2 * Z.T @ V @ Z + lam * np.eye(Z.shape[1])
-    U = -2 * Z.T @ V @ g
-    w = np.linalg.lstsq(D, U, rcond=None)[0]
-    return -U @ w / 2 + price * Z.shape[1], w
-
-
-def grown_tree(X, V, g, leaves, least, lam, price, w, depth=None):
-    """Grow a tree best first: every leaf, feature and cut is tried, with a dense solve each.
-
-    Returns the fit, the objective and the gains in order. Of equal gains the first is taken.
-    """
-    N, n = X.shape
-    grown, depths, gains = [np.ones(N, bool)], [0], []
-    while len(grown) < leaves:
-        now, _ = tree_objective(np.array(grown, float).T, V, g, lam, price)
-        best, split = 1e-12 * (g @ V @ g), None
-        for leaf, z in enumerate(grown):
-            if depths[leaf] == depth:
-                continue
-            for k in range(n):
-                for cut in np.unique(X[:, k])[:-1]:
-                    low, high = z & (X[:, k] <= cut), z & (X[:, k] > cut)
-                    if not (low.any() and high.any()) or min(w[low].sum(), w[high].sum()) < least:
-                        continue
-                    parts = [*grown[:leaf], high, *grown[leaf + 1 :], low]
-                    then, _ = tree_objective(np.array(parts, float).T, V, g, lam, price)
-                    if now - then > best * (1 + 1e-9):
-                        best, split = now - then, (leaf, parts)
-        if split is None:
-            break
-        leaf, grown = split
-        depths[leaf] += 1
-        depths.append(depths[leaf])
-        gains.append(best)
-    Z = np.array(grown, float).T
-    objective, values = tree_objective(Z, V, g, lam, price)
-    return Z @ values, objective, gains
-
-
 def kernel_sum(
     U,
     Z,

@@ -38,13 +38,10 @@ OTHER: dict[str, Any] = {
     "min_samples_leaf": 1,
     "reg_lambda": 0.5,
 }
-EXACT: dict[str, Any] = {"n_estimators": 2, "learning_rate": 0.5, "leaf_solve": "exact"}
 
 
 @pytest.mark.part(20)
-@parametrize_with_checks(
-    [Booster(**variant) for Booster in BOOSTERS for variant in ({"n_estimators": 5}, EXACT)]
-)
+@parametrize_with_checks([Booster(n_estimators=5) for Booster in BOOSTERS])
 def test_scikit_learns_own_checks(estimator, check):
     run_check(estimator, check)
 

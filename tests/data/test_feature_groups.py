@@ -15,7 +15,7 @@ from covshift.corrections import Additive, Multiplicative, Pairwise, Sliced, as_
 from covshift.data.features import column_shares, feature_groups, members, order_by_content
 from covshift.data.row_weights import target_weights
 from covshift.exceptions import InputError
-from covshift.operators.line_form import line_form
+from covshift.operators.leaves import leaf_gram, line_form
 from covshift.testing import check_operator
 
 N, M = 9, 11
@@ -172,16 +172,10 @@ def test_the_target_side_of_v_sums_to_the_same(correction):
 def test_the_form_of_trees_knows_the_groups(symmetric):
     X, T, groups = numbers_and_a_category()
     V = Additive(symmetric=symmetric).of_features(groups).operator(X, T)
-    rows, ends = np.arange(N), np.arange(N + 1)
-    u = np.random.default_rng(0).normal(size=N)
-    naive = both_sides if symmetric else mean_over_features
-    dense = naive(X, T, groups)
-    expected = [u[:end] @ dense[:end, :end] @ u[:end] for end in ends]
-    assert V.prefix_squares(rows, ends, u) == pytest.approx(expected, abs=1e-10)
-    lines = line_form(V).lines
-    assert [w.sum() for w in lines.weights] == pytest.approx(
-        np.array([1, 1 / 4, 1 / 4, 1 / 4, 1 / 4, 1]) / 3 / (1 + symmetric)
-    )
+    place = np.random.default_rng(0).integers(0, 4, N)
+    Z = (place[:, None] == np.arange(4)).astype(float)
+    dense = (both_sides if symmetric else mean_over_features)(X, T, groups)
+    assert leaf_gram(V, line_form(V), place, 4) == pytest.approx(Z.T @ dense @ Z, abs=1e-10)
 
 
 def test_sliced_gives_a_feature_the_part_of_one_column():

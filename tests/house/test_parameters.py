@@ -51,7 +51,7 @@ BOOSTER = {
     "min_samples_leaf": POSITIVE,
     "reg_lambda": FROM_ZERO,
     "reg_leaves": FROM_ZERO,
-    "leaf_solve": [*WORD, None],
+    "grower": [*WORD, None],
     "max_bins": [1],
     "subsample": [0, 1.1],
     "early_stopping": ["never", 1, None],

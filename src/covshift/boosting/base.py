@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -28,17 +26,14 @@ from ..data.parameters import VERBOSE, Rules, check_parameters, flag, number, on
 from ..data.validation import check_columns, check_host_rows
 from ..encoding import TableEncoder
 from ..encoding.samples import by_table_column
-from ..exceptions import InputError, SlowWarning
+from ..exceptions import InputError
 from ..machine.auto import target_weighter, target_weights
 from ..numerics.array import Real, Rows
 from ..numerics.folds import Fold, part_of, ranked_folds
-from ..numerics.parallel import Loop, has_numba
-from ..numerics.progress import LONG, track
+from ..numerics.progress import track
 from ..operators import VOperator
-from .approximate import ApproximateGrower, add_moments
-from .ensemble import Bins, Ensemble, EnsembleBuilder, Growth, mixture, tree_values
-from .search import search
-from .tree import Grower
+from .ensemble import Bins, Ensemble, collect, mixture
+from .trees import Grower, Growth, Tree
 
 _STOP_ROWS = 10_000  # early_stopping="auto" is on above, as in scikit-learn
 
@@ -61,7 +56,7 @@ class Booster(BaseEstimator):  # type: ignore[misc]
         "min_samples_leaf": number(above=0),
         "reg_lambda": number(least=0),
         "reg_leaves": number(least=0),
-        "leaf_solve": one_of("exact", "approximate"),
+        "grower": one_of("sklearn", "lightgbm"),
         "max_bins": whole(2),
         "subsample": number(above=0, most=1),
         "early_stopping": one_of("auto") | flag(),
@@ -93,7 +88,7 @@ class Booster(BaseEstimator):  # type: ignore[misc]
         min_samples_leaf: float = 20,
         reg_lambda: float = 0.0,
         reg_leaves: float = 0.0,
-        leaf_solve: str = "approximate",
+        grower: str = "sklearn",
         max_bins: int = 255,
         subsample: float = 1.0,
         early_stopping: Any = "auto",
@@ -111,7 +106,7 @@ class Booster(BaseEstimator):  # type: ignore[misc]
         self.min_samples_leaf = min_samples_leaf
         self.reg_lambda = reg_lambda
         self.reg_leaves = reg_leaves
-        self.leaf_solve = leaf_solve
+        self.grower = grower
         self.max_bins = max_bins
         self.subsample = subsample
         self.early_stopping = early_stopping
@@ -148,41 +143,28 @@ class Booster(BaseEstimator):  # type: ignore[misc]
         X, Y, w = problem.X[train], problem.Y[train], share * problem.w[train]
         bins = Bins(X, w, int(self.max_bins))
         codes, held_codes = bins.codes(X), bins.codes(problem.X[held_out])
-        baseline = _best_constant(V, Y, w)
-        built = EnsembleBuilder(baseline, bins, problem.columns, float(self.learning_rate))
+        baseline, rate = _best_constant(V, Y, w), float(self.learning_rate)
         f, held_f = np.tile(baseline, (len(Y), 1)), np.tile(baseline, (len(held_out), 1))
-        random_state = check_random_state(self.random_state)
+        random_state, trees = check_random_state(self.random_state), list[tuple[int, Tree]]()
         scores = [_squared_error(held_f, problem, held)]
-        grower: Grower | ApproximateGrower | None = None
-        rounds, name, exact = int(self.n_estimators), type(self).__name__, self._is_exact
-        shown = label(name, exact=exact) if self.verbose else name
-        for done in track(range(rounds), rounds, shown, verbose=bool(self.verbose)):
+        grower, rounds = Grower(V, codes, w, self._growth()), int(self.n_estimators)
+        for _ in track(range(rounds), rounds, type(self).__name__, verbose=bool(self.verbose)):
             rows = self._drawn(len(Y), random_state)
-            if grower is None or rows is not None:
-                some = slice(None) if rows is None else rows
-                part = V if rows is None else V.subset(rows)
-                kind = Grower if exact else ApproximateGrower
-                grower = kind(part, codes[some], bins.n_bins, w[some], self._growth())
-            start = time.process_time()
+            if rows is not None:
+                grower = Grower(V.subset(rows), codes[rows], w[rows], self._growth())
             for column in range(Y.shape[1]):
                 residuals = f[:, column] - Y[:, column]
-                tree = grower.grow(residuals if rows is None else residuals[rows])
-                step = tree.value[tree.leaf] if rows is None else tree_values(tree, codes)
-                f[:, column] += float(self.learning_rate) * step
-                built.append(column, tree)
+                tree, step = grower.grow(residuals if rows is None else residuals[rows])
+                f[:, column] += rate * (step if rows is None else tree.value[tree.ends(codes)])
+                trees.append((column, tree))
                 if len(held_out):
-                    held_f[:, column] += self.learning_rate * tree_values(tree, held_codes)
-            if done == judged_after():
-                warn_if_long(name, time.process_time() - start, rounds, exact=exact)
+                    held_f[:, column] += rate * tree.value[tree.ends(held_codes)]
             if len(held_out):
                 scores.append(_squared_error(held_f, problem, held))
                 if self._should_stop(scores):
                     break
-        return Boosted(built.build(), np.array(scores) if len(held_out) else None)
-
-    @property
-    def _is_exact(self) -> bool:
-        return bool(self.leaf_solve == "exact")
+        ensemble = collect(trees, bins.thresholds, problem.columns, rate, baseline)
+        return Boosted(ensemble, np.array(scores) if len(held_out) else None)
 
     def _stops(self, N: int) -> bool:
         """Whether a fit of N rows stops early."""
@@ -227,6 +209,7 @@ class Booster(BaseEstimator):  # type: ignore[misc]
 
     def _growth(self) -> Growth:
         return Growth(
+            grower=str(self.grower),
             max_leaf_nodes=int(self.max_leaf_nodes),
             max_depth=None if self.max_depth is None else int(self.max_depth),
             min_samples_leaf=float(self.min_samples_leaf),
@@ -352,37 +335,3 @@ def _held_out(
         boosted = booster._boost(problem.rows(train), V.subset(train), stops=stops)
         f[0, test] = boosted.ensemble(X[test])
     return f
-
-
-# What a fit says when it makes somebody wait.
-
-
-_LONG_WITH_NUMBA = 120.0  # seconds: of a busy machine the first rounds say less
-
-
-def label(name: str, *, exact: bool) -> str:
-    """Return what the progress bar is called: it stands still while numba compiles."""
-    loop: Loop = search if exact else add_moments
-    return f"{name} (compiling first, once)" if has_numba() and not loop.is_at_hand() else name
-
-
-def judged_after() -> int:
-    """Rounds before the one whose time counts: in the first one numba may compile."""
-    return 1 if has_numba() else 0
-
-
-def warn_if_long(name: str, seconds: float, rounds: int, *, exact: bool) -> None:
-    """Warn after a round of ``seconds`` if the fit will take long, for want of numba or not."""
-    total = seconds * rounds
-    if not exact or total <= (_LONG_WITH_NUMBA if has_numba() else LONG):
-        return
-    takes = f"{rounds} rounds will take about {total:.0f} s"
-    other = 'use leaf_solve="approximate", which takes seconds either way'
-    if has_numba():
-        text = f"{name}: {takes}. To make it short, {other}, or fewer columns."
-    else:
-        text = (
-            f"{name} runs without numba: {takes}, some ten times as long as with it. Install it "
-            f"with: pip install numba; or {other}."
-        )
-    warnings.warn(text, SlowWarning, stacklevel=5)  # whoever called fit

@@ -7,7 +7,7 @@ a NumPy array of numbers, so an ensemble can be written to any format and read w
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data.fields import Kind, Reals, Wholes
-from ..numerics.array import Codes, Real, Rows, Whole
-from ..numerics.parallel import Loop, has_numba, over_rows
+from ..numerics.array import Real, Rows, Whole
+from ..numerics.parallel import over_rows
 from ..operators.base import blocks
+from .trees import Tree
 
 WORTH_TABLES = 1 << 12
 """Rows to predict at once from which they are looked up in tables."""
@@ -67,7 +68,7 @@ class Ensemble:
     def check(self, n_features: int) -> None:
         """Refuse trees from a file that lead outside their arrays, or round in circles.
 
-        The compiled walk checks no index. O(nodes).
+        O(nodes).
         """
         starts, nodes = self.starts, len(self.feature)
         if len(starts) != len(self.output) + 1 or starts[0] != 0 or starts[-1] != nodes:
@@ -106,11 +107,6 @@ class Ensemble:
             return
 
         def walk(chunk: slice) -> None:
-            if has_numba():
-                nodes = (self.feature, self.threshold, self.left, self.right, self.value)
-                ends = (trees.start, trees.stop, chunk.start, chunk.stop)
-                walk_down(X, f, *nodes, self.starts, self.output, *ends)
-                return
             for part in blocks(chunk.stop - chunk.start, _ROWS):
                 rows = slice(chunk.start + part.start, chunk.start + part.stop)
                 for tree in trees:
@@ -212,33 +208,6 @@ def _places(cuts: Real, x: Real) -> Rows:
     return place
 
 
-def _walk_down(
-    X: Any,
-    f: Any,
-    feature: Any,
-    threshold: Any,
-    left: Any,
-    right: Any,
-    value: Any,
-    starts: Any,
-    output: Any,
-    first: int,
-    last: int,
-    start: int,
-    stop: int,
-) -> None:
-    for tree in range(first, last):
-        for i in range(start, stop):
-            node = starts[tree]
-            while left[node] >= 0:
-                low = X[i, feature[node]] <= threshold[node]
-                node = left[node] if low else right[node]
-            f[i, output[tree]] += value[node]
-
-
-walk_down = Loop(_walk_down)
-
-
 def mixture(parts: Sequence[tuple[Ensemble, float]]) -> Ensemble:
     """The sum of ensembles times their shares: the trees of one after those of the other.
 
@@ -268,53 +237,37 @@ def mixture(parts: Sequence[tuple[Ensemble, float]]) -> Ensemble:
     )
 
 
-class EnsembleBuilder:
-    """Collects trees, ``columns`` telling which column of X each of their features is."""
+def collect(
+    trees: Sequence[tuple[int, Tree]], cuts: Sequence[Real], columns: Rows, rate: float, f0: Real
+) -> Ensemble:
+    """Lay out trees, each with its output, in arrays.
 
-    def __init__(self, baseline: Real, bins: Bins, columns: NDArray[np.intp], rate: float) -> None:
-        self._baseline, self._bins, self._columns, self._rate = baseline, bins, columns, rate
-        self._trees: list[tuple[int, Tree]] = []
+    ``cuts`` are the thresholds between the bins of every feature, ``columns`` tells which column of
+    X a feature is, and ``f0`` is where boosting starts.
+    """
+    starts = np.cumsum([0, *(len(tree.feature) for _, tree in trees)], dtype=np.int64)
+    threshold, feature = [], []
+    for _, tree in trees:
+        inner = tree.left >= 0
+        pairs = zip(tree.feature, tree.cut, inner, strict=True)
+        threshold.append(np.array([cuts[k][int(cut)] if split else 0 for k, cut, split in pairs]))
+        feature.append(np.where(inner, columns[np.maximum(tree.feature, 0)], -1))
 
-    def append(self, output: int, tree: Tree) -> None:
-        """Add a tree to a column of f."""
-        self._trees.append((output, tree))
+    def children(side: str) -> list[NDArray[np.int32]]:
+        every = zip((getattr(tree, side) for _, tree in trees), starts, strict=False)
+        return [np.where(child >= 0, child + start, -1) for child, start in every]
 
-    def build(self) -> Ensemble:
-        """Lay out all trees in arrays."""
-        trees = [tree for _, tree in self._trees]
-        sizes = [len(tree.feature) for tree in trees]
-        starts = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
-
-        def children(side: str) -> list[NDArray[np.int32]]:
-            moved = zip((getattr(tree, side) for tree in trees), starts, strict=False)
-            return [np.where(child >= 0, child + start, -1) for child, start in moved]
-
-        return Ensemble(
-            feature=_join([self._column(tree) for tree in trees], np.int32),
-            threshold=_join([self._thresholds(tree) for tree in trees], np.float64),
-            left=_join(children("left"), np.int32),
-            right=_join(children("right"), np.int32),
-            value=_join([self._rate * tree.value for tree in trees], np.float64),
-            gain=_join([tree.gain for tree in trees], np.float64),
-            starts=starts,
-            output=np.array([output for output, _ in self._trees], dtype=np.int32),
-            baseline=self._baseline,
-        )
-
-    def _column(self, tree: Tree) -> NDArray[np.intp]:
-        return np.where(tree.left >= 0, self._columns[np.maximum(tree.feature, 0)], -1)
-
-    def _thresholds(self, tree: Tree) -> Real:
-        threshold = np.zeros(len(tree.feature))
-        for node in np.flatnonzero(tree.left >= 0):
-            threshold[node] = self._bins.thresholds[tree.feature[node]][tree.bin[node]]
-        return threshold
-
-
-def tree_values(tree: Tree, codes: Codes) -> Real:
-    """Value of the leaf where rows end, by their bins (rows, n): (rows,)."""
-    node = _leaf_of(codes, 0, tree.left, tree.right, tree.feature, tree.bin)
-    return np.asarray(tree.value[node])
+    return Ensemble(
+        feature=_join(feature, np.int32),
+        threshold=_join(threshold, np.float64),
+        left=_join(children("left"), np.int32),
+        right=_join(children("right"), np.int32),
+        value=_join([rate * tree.value for _, tree in trees], np.float64),
+        gain=_join([tree.gain for _, tree in trees], np.float64),
+        starts=starts,
+        output=np.array([output for output, _ in trees], dtype=np.int32),
+        baseline=f0,
+    )
 
 
 def _leaf_of(
@@ -340,68 +293,6 @@ def _join(parts: Sequence[NDArray[Any]], dtype: Any) -> NDArray[Any]:
     return np.concatenate([np.empty(0, dtype=dtype), *parts]).astype(dtype)
 
 
-# What a tree is made of: how far it grows, its nodes while it does, and the finished one.
-
-
-NOISE = 1e-12  # of the loss: a gain below it is rounding
-
-
-@dataclass(frozen=True)
-class Growth:
-    """How far a tree grows, and its penalties."""
-
-    max_leaf_nodes: int
-    max_depth: int | None
-    min_samples_leaf: float
-    reg_lambda: float
-    reg_leaves: float
-
-
-@dataclass
-class Tree:
-    """Nodes as arrays; a leaf has left = -1. Rows go left where their bin is at most ``bin``."""
-
-    feature: NDArray[np.int32]
-    bin: NDArray[np.int32]
-    left: NDArray[np.int32]
-    right: NDArray[np.int32]
-    value: Real
-    gain: Real
-    leaf: Rows  # of every training row, the node where it ends
-
-
-@dataclass
-class Nodes:
-    """The nodes of a tree while it grows."""
-
-    feature: list[int] = field(default_factory=lambda: [-1])
-    bin: list[int] = field(default_factory=lambda: [0])
-    left: list[int] = field(default_factory=lambda: [-1])
-    right: list[int] = field(default_factory=lambda: [-1])
-    gain: list[float] = field(default_factory=lambda: [0.0])
-
-    def split(self, node: int, k: int, b: int, gain: float) -> tuple[int, int]:
-        """Give a node two children, and return them."""
-        left = len(self.feature)
-        self.feature[node], self.bin[node], self.gain[node] = k, b, gain
-        self.left[node], self.right[node] = left, left + 1
-        for values, nothing in ((self.feature, -1), (self.bin, 0), (self.left, -1)):
-            values += [nothing, nothing]
-        self.right += [-1, -1]
-        self.gain += [0.0, 0.0]
-        return left, left + 1
-
-    def tree(self, w: Real, nodes: Rows, leaf: Rows) -> Tree:
-        """Lay out the tree, with the values of its leaves, which are ``nodes`` (T,)."""
-        value = np.zeros(len(self.feature))
-        value[nodes] = w
-        feature, bins, left, right = (
-            np.array(values, dtype=np.int32)
-            for values in (self.feature, self.bin, self.left, self.right)
-        )
-        return Tree(feature, bins, left, right, value, np.array(self.gain), nodes[leaf])
-
-
 # Features in bins, as scikit-learn's histogram trees cut them.
 
 
@@ -415,14 +306,13 @@ class Bins:
 
     def __init__(self, X: Real, w: Real, max_bins: int) -> None:
         self.thresholds = [_thresholds(x, w, max_bins) for x in X.T]
-        self.n_bins = max(len(cuts) for cuts in self.thresholds) + 1
 
-    def codes(self, X: Real) -> Codes:
-        """Return the bins of the rows: (N, n), row by row in memory."""
-        codes = np.empty(X.shape, dtype=np.min_scalar_type(self.n_bins - 1))
+    def codes(self, X: Real) -> Real:
+        """Return the bins of the rows: (N, n), in the single precision that libraries grow on."""
+        codes = np.empty(X.shape, dtype=np.float32)
         for k, cuts in enumerate(self.thresholds):
             codes[:, k] = np.searchsorted(cuts, X[:, k], side="left")
-        return codes
+        return np.asarray(codes)
 
 
 def _thresholds(x: Real, w: Real, max_bins: int) -> Real:

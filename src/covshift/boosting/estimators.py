@@ -128,11 +128,11 @@ class VBoostClassifier(ClassifierMixin, Booster):  # type: ignore[misc]
 class VBoostRegressor(MultiOutputMixin, RegressorMixin, Booster):  # type: ignore[misc]
     """Gradient-boosted trees that repair covariate shift through the V-matrix.
 
-    Every round adds a tree that lowers (f - y)'V(f - y) + reg_lambda / 2 |w|^2 + reg_leaves T as
-    far as a greedy tree can, w its T leaf values (paper, appendix; theory, section 5). V couples
-    the leaves: their values are solved together, and the gain of a split is the exact change of
-    the objective, not that of its own leaf alone. With ``correction="none"`` it is ordinary
-    second-order boosting of the squared loss, as in scikit-learn's histogram trees.
+    Every round adds a tree that lowers (f - y)'V(f - y) + reg_lambda / 2 |w|^2, w its leaf values
+    (paper, appendix; theory, section 5). V couples the leaves. Splits are those of ordinary
+    boosting, for V's diagonal alone; then the values of all leaves are solved together under V.
+    No round raises the V-loss. With ``correction="none"`` it is ordinary second-order boosting of
+    the squared loss.
 
     Parameters
     ----------
@@ -149,20 +149,18 @@ class VBoostRegressor(MultiOutputMixin, RegressorMixin, Booster):  # type: ignor
     max_leaf_nodes, max_depth : int, int or None
         Size of a tree; it grows where the objective falls most.
     min_samples_leaf : float
-        Least number of training rows in a leaf, by their weights.
+        Least size of a leaf: its share of V's diagonal is at least that of so many rows of average
+        weight.
     reg_lambda : float
         Penalty on squared leaf values. Twice scikit-learn's ``l2_regularization``: with V = I a
-        leaf of m rows has D = 2m + reg_lambda, there m + l2.
+        leaf of m rows has D = 2m + reg_lambda, there m + l2. The splits of ``grower="sklearn"`` do
+        not know it.
     reg_leaves : float
-        Price of a leaf, the appendix's gamma: a split must gain more.
-    leaf_solve : {"approximate", "exact"}
-        "approximate": splits are chosen as by ordinary boosting, for V's diagonal alone, and the
-        values of all leaves are then solved together under V, once for each tree; ``reg_leaves``
-        is compared with the diagonal's gain.
-        "exact", the paper's: the gain of every split is the fall of the objective with all leaves
-        solved anew. Many times as slow, above all without numba, and no better on the target
-        (``benchmarks/results/boosting_quality.md``). No round raises the V-loss either way; the
-        trees are the same where V is diagonal ("none", "importance").
+        Price of a leaf, the appendix's gamma: a split must gain more, for V's diagonal.
+    grower : {"sklearn", "lightgbm"}
+        Who finds the splits; the values of the leaves are ours. scikit-learn's trees compare every
+        cut between two bins; LightGBM's (an extra) sum gradients by bin, many times as fast from
+        thousands of rows. The trees differ a little.
     max_bins : int
         Most bins per feature; thresholds lie between values, at quantiles where there are more.
     subsample : float
@@ -215,14 +213,9 @@ class VBoostRegressor(MultiOutputMixin, RegressorMixin, Booster):  # type: ignor
     Inside a search pass the target as a one-tuple, ``X_target=(T,)``: scikit-learn cuts every fit
     parameter that is as long as X into folds.
 
-    Cost of a tree with T leaves, n features in B bins and one-dimensional views: O(T n (N + M)) for
-    the products with V and the sums, O(T^2 n B) for the candidates, O(n^2 (N_l + B)) for bounds of
-    the squares z'Vz in a leaf of N_l rows, and for those that must be known exactly O(n N_l) and
-    O(n M) per bin. Memory O(N (n + T)), and sums of up to 128 MB. Ten times as fast with numba,
-    ``pip install numba``; a fit that would take more than half a minute for want of it
-    says so after its first round. Views of several dimensions add the sums of R's columns by bin,
-    O(n N_l M) per leaf. An approximate tree costs O(n N) per level and view, and O(T^2 n M) for
-    Z'VZ of its leaves; with views of several dimensions, a product of V with T columns.
+    Cost of a tree with T leaves: a product with V, and O(n (N + T M) + T^2 n M) for Z'VZ of its
+    leaves with one-dimensional views; with views of several dimensions, a product of V with T
+    columns. scikit-learn's search for splits takes O(n N log N) for each level.
 
     References
     ----------

@@ -11,22 +11,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ..numerics.array import Array, Codes, Real, Rows, device, namespace, take_rows
+from ..numerics.array import Array, device, namespace, take_rows
 from .base import Factor, VOperator, blocks, columns, row_weights, scale_rows
+from .leaves import LineForm, line_form, line_form_sum
 from .line_factor import LineFactor, Lines
-from .line_form import (
-    LineForm,
-    Nested,
-    NestedSum,
-    NestedWeighted,
-    bin_sums_of,
-    line_form,
-    line_form_sum,
-    nested,
-    prefix_squares,
-    prefix_sums,
-    sum_of_prefix_squares,
-)
 
 
 class FactorOperator:
@@ -56,12 +44,6 @@ class FactorOperator:
 
     def weighted(self, w: Array) -> FactorOperator:
         return FactorOperator(ColumnWeightedFactor(self.R, w))
-
-    def prefix_squares(self, rows: Rows, ends: Rows, u: Real) -> Real:
-        return prefix_squares(self.R, rows, ends, u)
-
-    def nested(self, codes: Codes, n_bins: int) -> Nested:
-        return nested(self.R, codes, n_bins)
 
     def line_form(self) -> LineForm | None:
         return line_form(self.R)
@@ -93,12 +75,6 @@ class WeightedSum:
 
     def weighted(self, w: Array) -> WeightedSum:
         return WeightedSum([(c, V.weighted(w)) for c, V in self._terms])
-
-    def prefix_squares(self, rows: Rows, ends: Rows, u: Real) -> Real:
-        return sum_of_prefix_squares(self._terms, rows, ends, u)
-
-    def nested(self, codes: Codes, n_bins: int) -> Nested:
-        return NestedSum((c, nested(V, codes, n_bins)) for c, V in self._terms)
 
     def line_form(self) -> LineForm | None:
         return line_form_sum(self._terms)
@@ -135,12 +111,6 @@ class StackedFactor:
     def subset(self, rows: NDArray[np.intp]) -> StackedFactor:
         return StackedFactor([(s, R.subset(rows)) for s, R in self._parts])
 
-    def prefix_squares(self, rows: Rows, ends: Rows, u: Real) -> Real:
-        return sum_of_prefix_squares([(s**2, R) for s, R in self._parts], rows, ends, u)
-
-    def nested(self, codes: Codes, n_bins: int) -> Nested:
-        return NestedSum((s**2, nested(R, codes, n_bins)) for s, R in self._parts)
-
     def line_form(self) -> LineForm | None:
         return line_form_sum([(s**2, R) for s, R in self._parts])
 
@@ -172,12 +142,6 @@ class RowWeighted:
     def weighted(self, w: Array) -> RowWeighted:
         return RowWeighted(self._V, self._w * row_weights(w, self.shape[0], self._w))
 
-    def prefix_squares(self, rows: Rows, ends: Rows, u: Real) -> Real:
-        return prefix_squares(self._V, rows, ends, u * self._w[rows])
-
-    def nested(self, codes: Codes, n_bins: int) -> Nested:
-        return NestedWeighted(nested(self._V, codes, n_bins), self._w, codes, n_bins)
-
     def line_form(self) -> LineForm | None:
         part = line_form(self._V)
         return None if part is None else part.weighted(self._w)
@@ -207,12 +171,6 @@ class ColumnWeightedFactor:
 
     def subset(self, rows: NDArray[np.intp]) -> ColumnWeightedFactor:
         return ColumnWeightedFactor(self._R.subset(rows), take_rows(self._w, rows))
-
-    def prefix_squares(self, rows: Rows, ends: Rows, u: Real) -> Real:
-        return prefix_squares(self._R, rows, ends, u * self._w[rows])
-
-    def nested(self, codes: Codes, n_bins: int) -> Nested:
-        return NestedWeighted(nested(self._R, codes, n_bins), self._w, codes, n_bins)
 
     def line_form(self) -> LineForm | None:
         part = line_form(self._R)
@@ -251,27 +209,8 @@ class Diagonal:
         """Rows have no company here, so w of them are w times one: diag(w) V, not diag(w)^2 V."""
         return Diagonal(self._w * row_weights(w, self.shape[0], self._w))
 
-    def prefix_squares(self, rows: Rows, ends: Rows, u: Real) -> Real:
-        return prefix_sums(self._w[rows] * u**2, ends)
-
-    def nested(self, codes: Codes, n_bins: int) -> Nested:
-        return NestedDiagonal(self._w, codes, n_bins)
-
     def line_form(self) -> LineForm:
         return LineForm(None, 0.0, np.ones(self.shape[0]), np.asarray(self._w))
-
-
-class NestedDiagonal:
-    """(z_b - share z)' diag(w) (z_b - share z), exact."""
-
-    whole = True
-
-    def __init__(self, w: Real, codes: Codes, n_bins: int) -> None:
-        self._w, self._codes, self._n_bins = w, codes, n_bins
-
-    def split_squares(self, rows: Rows, u: Real, below: Real, share: Real) -> Real:
-        inside = bin_sums_of(self._codes, rows, self._w[rows] * u**2, self._n_bins).cumsum(axis=1)
-        return np.asarray((1 - share) ** 2 * inside + share**2 * (inside[:, -1:] - inside))
 
 
 class DiagonalFactor:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from copy import copy
-from functools import cached_property, reduce
+from functools import reduce
 from operator import iadd
 from typing import Any
 
@@ -18,9 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputTypeError
-from ..numerics.array import Array, Codes, Real, Rows, device, namespace
+from ..numerics.array import Array, Real, Rows, device, namespace
 from ..numerics.device.arrays import DeviceColumns
 from .base import blocks, columns
+from .leaves import LineForm
 from .line_bins import (
     BinSums,
     at_bins,
@@ -31,9 +32,7 @@ from .line_bins import (
     nested_gram,
     seen_by_bin,
 )
-from .line_form import LineForm, Nested
 from .line_thresholds import Thresholds
-from .tree_bins import BinnedLines, NestedLines
 
 _BYTES = 16 << 20  # of bin totals that a product holds at a time, a few times over
 
@@ -148,19 +147,6 @@ class LineFactor:
         self._like = lines.lines[0].values  # namespace, device and dtype of the points
         self.shape = (lines.rows, n_points)
 
-    @cached_property
-    def _binned(self) -> BinnedLines | None:
-        codes = self._bins.table()
-        if codes is None:
-            return None
-        weights = [np.asarray(line.weights) for line in self._lines.lines]
-        return BinnedLines(codes, weights, symmetric=self._lines.symmetric)
-
-    def _need_bins(self) -> BinnedLines:
-        if self._binned is None:
-            raise InputTypeError("Trees need V made from NumPy arrays. Convert the samples first.")
-        return self._binned
-
     def matmat(self, A: Array) -> Array:
         A = columns(A, self.shape[1], "R.matmat", self._like)
         product = _empty((self.shape[0], A.shape[1]), A, A.dtype)
@@ -175,22 +161,26 @@ class LineFactor:
 
     def normal(self, A: Array) -> Array:
         A = columns(A, self.shape[1], "V.matmat", self._like)
-        if self._binned is not None and self._binned.fast(A):
-            return self._binned.normal(A)
         return self._gathered(A, lambda part, rows, cols: part._forward(A[:, cols]))
 
-    def prefix_squares(self, rows: Rows, ends: Rows, u: Real) -> Real:
-        """z_b'Vz_b of the first ``ends[b]`` rows, weighted by ``u``; see `prefixes`."""
-        return self._need_bins().prefix_squares(rows, ends, u)
-
-    def nested(self, codes: Codes, n_bins: int) -> Nested:
-        """Return the views that grow with a feature, feature by feature; see `prefixes`."""
-        return NestedLines(self._need_bins(), codes, n_bins)
-
     def line_form(self) -> LineForm:
-        """Return itself as a part of V that trees know how to handle; see `line_form`."""
-        N = self.shape[1]
-        return LineForm(self._need_bins(), 1.0, np.ones(N), np.zeros(N))
+        """Return itself as a part of V, for trees; see `leaves`."""
+        return LineForm(self, 1.0, np.ones(self.shape[1]), np.zeros(self.shape[1]))
+
+    def leaf_gram(self, place: Rows, T: int, u: Real) -> Real:
+        """Z'R'RZ, Z carrying the weight ``u`` (N,) of a row in the leaf at ``place``: (T, T)."""
+        codes = self._bins.table()
+        if codes is None:
+            raise InputTypeError("Trees need V made from NumPy arrays. Convert the samples first.")
+        gram = np.zeros((T, T))
+        for code, line, B in zip(codes.T, self._lines.lines, self._lines.sizes, strict=True):
+            totals = np.bincount(place * B + code, u, T * B).reshape(T, B)
+            prefix, root = np.cumsum(totals, axis=1).T, np.sqrt(line.weights)[:, None]
+            upper, *lower = at_thresholds(prefix, self._lines.symmetric)
+            for side in (upper, *(prefix[-1] - below for below in lower)):
+                seen = root * side
+                gram += seen.T @ seen
+        return gram
 
     def totals(self, A: Array) -> Array:
         """Add the rows of ``A`` into the bins of every view; totals over blocks of rows add up."""
