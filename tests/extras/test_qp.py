@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from covshift.numerics.qp import Polytope, solve_simplex
-from covshift.weights.kmm import KMM
 
 from .conftest import require
 
@@ -39,22 +38,3 @@ def test_minimum_is_that_of_daqp(name):
         found = solve_simplex(K, kappa, upper=upper, total=total)
         assert exact[2] == 1
         assert found.objective == pytest.approx(exact[1], rel=1e-7)
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_piqp_finds_the_same_minimum(name):
-    require("piqp")
-    upper, total = CASES[name]
-    K, kappa = kernel_problem()
-    own = solve_simplex(K, kappa, upper=upper, total=total)
-    other = solve_simplex(K, kappa, upper=upper, total=total, backend="piqp")
-    assert other.objective == pytest.approx(own.objective, rel=1e-8)
-    assert other.gap <= 1e-6 * abs(other.objective)
-
-
-def test_kmm_with_piqp():
-    require("piqp")
-    rng = np.random.default_rng(0)
-    X, T = rng.normal(size=(200, 5)), rng.normal(0.3, 1.0, size=(200, 5))
-    own, other = (KMM(B=5, backend=backend).fit(X, X_target=T) for backend in (None, "piqp"))
-    assert other.objective_ == pytest.approx(own.objective_, rel=1e-8)

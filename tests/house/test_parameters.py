@@ -69,7 +69,7 @@ RATIO = {
     "standardize": FLAG,
     "verbose": [-1],
 }
-DENSE = {"standardize": FLAG, "refuse_above": [0, 0.5], "backend": WORD, "verbose": [-1]}
+DENSE = {"standardize": FLAG, "refuse_above": [0, 0.5], "verbose": [-1]}
 V = {"normalize": FLAG, "blend": [*SHARE, "0.5", None]}
 EMPIRICAL = {**V, "phi": ["anderson", 2.0], "symmetric": FLAG}
 

@@ -129,7 +129,6 @@ def test_kmm_takes_a_callable_kernel():
         ({"width": "wide"}, "width='wide'"),
         ({"width": "cv"}, "width='cv' must be a finite number above 0, 'scale' or 'median'"),
         ({"refuse_above": 10}, "refuse_above=10"),
-        ({"backend": "none"}, "backend='none'"),
     ],
 )
 def test_kmm_refuses(options, match):

@@ -13,7 +13,7 @@ from ..data.row_weights import masses
 from ..exceptions import InputError
 from ..numerics.array import Real
 from ..numerics.progress import warn_if_slow
-from ..numerics.qp import BACKEND, solve_simplex
+from ..numerics.qp import solve_simplex
 from .base import Weighter
 from .points import Units, blocks, check_fits, pooled_units, target_mean
 from .points import distinct_rows as distinct
@@ -45,8 +45,6 @@ class EnergyWeights(Weighter):
         averaged). False: distances in the features as they are, invariant to rotations.
     refuse_above : int
         Largest N: the distances take 8 N^2 bytes.
-    backend : {None, "piqp"}
-        Solver of the quadratic programme; see `covshift.numerics.qp.solve_simplex`.
     verbose : int
         Show a progress bar over the rows that meet the target, on a terminal. The solver after it
         has none: how many systems it takes is not known.
@@ -90,7 +88,6 @@ class EnergyWeights(Weighter):
         "reg": number(least=0),
         "standardize": flag(),
         "refuse_above": whole(1),
-        "backend": BACKEND,
         "verbose": VERBOSE,
     }
 
@@ -113,13 +110,11 @@ class EnergyWeights(Weighter):
         *,
         standardize: bool = True,
         refuse_above: int = 20_000,
-        backend: str | None = None,
         verbose: int = 0,
     ) -> None:
         self.reg = reg
         self.standardize = standardize
         self.refuse_above = refuse_above
-        self.backend = backend
         self.verbose = verbose
 
     def _fit(self, X: Real, T: Real, share: Real) -> Real:
@@ -149,9 +144,7 @@ class EnergyWeights(Weighter):
 
         def solved(reg: float) -> tuple[Real, float]:  # g times the weights, and their level
             np.fill_diagonal(H, 2 * norm + reg / g)
-            found = solve_simplex(
-                H, N * (norm - apart), total=float(N), tol=1e-15, backend=self.backend
-            )
+            found = solve_simplex(H, N * (norm - apart), total=float(N), tol=1e-15)
             return found.w, found.level - float(norm @ found.w)
 
         w, self._level = solved(self.reg)

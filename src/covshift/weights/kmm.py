@@ -13,7 +13,7 @@ from ..data.row_weights import kish, masses
 from ..exceptions import InputError, WeightWarning
 from ..numerics.array import Real
 from ..numerics.kernels import WIDTH, NamedKernel, find_width
-from ..numerics.qp import BACKEND, solve_simplex
+from ..numerics.qp import solve_simplex
 from .base import Weighter
 from .points import Units, blocks, check_fits, pooled_units, squared_distances, target_mean
 from .points import distinct_rows as distinct
@@ -49,8 +49,6 @@ class KMM(Weighter):
         averaged); the width is then in these units.
     refuse_above : int
         Largest N: the kernel takes 8 N^2 bytes.
-    backend : {None, "piqp"}
-        Solver of the quadratic programme; see `covshift.numerics.qp.solve_simplex`.
     verbose : int
         Show a progress bar over the rows that meet the target, on a terminal. The solver after it
         has none: how many systems it takes is not known.
@@ -103,7 +101,6 @@ class KMM(Weighter):
         "width": WIDTH,
         "standardize": flag(),
         "refuse_above": whole(1),
-        "backend": BACKEND,
         "verbose": VERBOSE,
     }
 
@@ -127,7 +124,6 @@ class KMM(Weighter):
         width: Any = "median",
         standardize: bool = True,
         refuse_above: int = 20_000,
-        backend: str | None = None,
         verbose: int = 0,
     ) -> None:
         self.B = B
@@ -136,7 +132,6 @@ class KMM(Weighter):
         self.width = width
         self.standardize = standardize
         self.refuse_above = refuse_above
-        self.backend = backend
         self.verbose = verbose
 
     def _fit(self, X: Real, T: Real, share: Real) -> Real:
@@ -155,7 +150,7 @@ class KMM(Weighter):
         kappa = N * target_mean(
             self._kernel, X, T, share, label="KMM: kernel means", verbose=self.verbose
         )
-        solution = solve_simplex(K, kappa, upper=self.B * count, total=total, backend=self.backend)
+        solution = solve_simplex(K, kappa, upper=self.B * count, total=total)
         self.objective_, self.total_ = solution.objective, float(solution.w.sum())
         self._X, self._w, self._count = X, solution.w / count, count
         self._warn_of_collapse(K, count / np.bincount(place))
