@@ -345,8 +345,8 @@ class Tally:
             raise InputError(
                 f"No row of {title} has training rows nearby: when the model was fitted, "
                 f"{'; '.join(self.gaps())}. Its {_WORDS[self.asked.kind]} would tell you nothing. "
-                f"Leave out --{self.asked.kind}, or fit a model with rows like these, or without the "
-                "column (covshift fit --drop COL)."
+                f"Leave out --{self.asked.kind}, or fit a model with rows like these, or without "
+                "the column (covshift fit --drop COL)."
             )
 
     def to_dict(self) -> dict[str, Any]:
