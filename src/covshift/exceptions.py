@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 
@@ -55,11 +55,34 @@ class SlowWarning(UserWarning):
 class InputError(ValueError):
     """Data, a file or an option that cannot be used; the message says what to do next.
 
-    Long words that it quotes, such as a cell, are cut.
+    Parameters that a message names are data: ``{n}`` stands for the parameter ``n`` of
+    ``arguments`` and its value, empty where the message has none. Long words, such as a cell, are
+    cut.
+
+    >>> error = InputError("{half_width} cannot be reached.", half_width=0.1)
+    >>> print(error)
+    half_width=0.1 cannot be reached.
+    >>> print(error.with_options({}))
+    --half-width 0.1 cannot be reached.
     """
 
-    def __init__(self, message: object = "") -> None:
-        super().__init__(_LONG_WORD.sub(lambda word: word[0][:_WORD] + "…", str(message)))
+    def __init__(self, message: object = "", /, **arguments: object) -> None:
+        self.template, self.arguments = str(message), arguments
+        super().__init__(self._spelled(lambda name, value: f"{name}={value}".rstrip("=")))
+
+    def with_options(self, called: Mapping[str, str]) -> str:
+        """Return the message with options, which may be ``called`` otherwise than parameters."""
+
+        def option(name: str, value: object) -> str:
+            return f"--{called.get(name, name).replace('_', '-')} {value}".rstrip()
+
+        return self._spelled(option) if self.arguments else str(self)
+
+    def _spelled(self, how: Callable[[str, object], str]) -> str:
+        text = self.template
+        for name, value in self.arguments.items():
+            text = text.replace(f"{{{name}}}", how(name, value))
+        return _LONG_WORD.sub(lambda word: word[0][:_WORD] + "…", text)
 
 
 _WORD = 200  # characters of a word that a message shows, at most

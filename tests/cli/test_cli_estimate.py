@@ -340,13 +340,13 @@ def test_a_null_is_what_the_line_is_about(files, truth):
     assert said.startswith("To move the answer to 90%, an unobserved factor would have to be")
     refused = call(files, "--null", "nan")
     assert refused.code == 2
-    assert "--null=nan must be a finite number" in refused.err
+    assert "--null nan must be a finite number" in refused.err
 
 
 def test_a_factor_of_odds_is_checked_before_files_are_read(files):
     result = call(files, "--sensitivity", "0.1", "--outcome", "nothing")
     assert result.code == 2
-    assert "--sensitivity=0.1 must be a number of at least 1" in result.err
+    assert "--sensitivity 0.1 must be a number of at least 1" in result.err
 
 
 def test_several_outcomes_are_asked_for_at_once(files, handed):
@@ -552,3 +552,20 @@ def test_strict_is_code_three_where_the_shift_is_strong(files, handed, monkeypat
     monkeypatch.setattr(Estimates, "verdict", "strong")
     assert call(files, "--strict").code == 3
     assert call(files).code == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        (["--confidence", "1.5"], "--confidence 1.5 must be"),
+        (["--replicates", "1"], "--replicates 1 must be"),
+        (["--quantile", "2"], "--quantile 2.0 must be"),
+        (["--max-weight", "-1"], "--max-weight -1.0 must be"),
+        (["--sensitivity", "0.5"], "--sensitivity 0.5 must be"),
+        (["--null", "inf"], "--null inf must be"),
+    ],
+)
+def test_a_refused_parameter_is_named_as_an_option(files, given, named):
+    done = call(files, *given, outcome="size")
+    assert done.code == 2
+    assert named in done.err

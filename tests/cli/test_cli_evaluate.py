@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +12,6 @@ from command import covshift, rows, write
 from covshift import Predictions, evaluate
 from covshift.data import Samples
 from covshift.files.samples import ColumnOptions, read_samples
-from covshift.show.notes import Note
 
 N, M = 90, 80
 
@@ -312,12 +310,15 @@ def test_too_few_labels_of_the_target_are_said_not_used(months, handed):
     assert "y_target" not in handed
 
 
-def test_notes_speak_of_options(files, truth, monkeypatch):
-    said = "Some rows trained it (trained_on= or cv= of Predictions)."
-    found = replace(truth, notes=(Note("batch", said, "warning"),), batches={"1": truth})
-    monkeypatch.setattr("covshift.evaluations.evaluate", lambda *_, **__: found)
-    text = call(files).out
-    assert "Some rows trained it (--trained-on)." in text
+def test_notes_speak_of_options(tmp_path):
+    def table(rows, scores):
+        return [["x", "p", "y"], *([f"{k % 9}", f"{scores + k % 7}", f"{k % 2}"] for k in rows)]
+
+    train = write(tmp_path / "train.csv", table(range(60), 2))
+    target = write(tmp_path / "target.csv", table(range(40), 3))
+    done = covshift("evaluate", train, target, "--label", "y", "--score", "p")
+    assert "are cut at 0, unless --threshold says otherwise." in " ".join(done.out.split()), done
+    assert "Predictions" not in done.out
 
 
 @pytest.mark.thorough

@@ -170,7 +170,7 @@ def test_target_rows_have_their_own_part_of_the_error(weighter):
     [
         ({"type": "JK1"}, "type is for replicate_weights"),
         ({"replicate_weights": REPLICATES}, "type=None must be"),
-        ({"replicate_weights": REPLICATES, "type": "Fay"}, "needs a scale"),
+        ({"replicate_weights": REPLICATES, "type": "Fay"}, "needs scale"),
         ({"replicate_weights": REPLICATES, "type": "JKn"}, "needs rscales"),
         ({"replicate_weights": REPLICATES, "type": "JK1", "fpc": W}, "keep one of them"),
         ({"replicate_weights": REPLICATES[:, :1], "type": "JK1"}, "at least two replicates"),

@@ -219,7 +219,7 @@ def test_the_table_has_no_estimator_that_is_not_public():
     ("rule", "value", "message"),
     [
         (whole(2), 1, "k=1 must be a whole number of at least 2."),
-        (whole(2), 5.0, "k=5.0 must be a whole number of at least 2. Pass k=5."),
+        (whole(2), 5.0, "k=5.0 must be a whole number of at least 2. Pass 5."),
         (whole(2), 1.0, "k=1.0 must be a whole number of at least 2."),
         (whole(2), True, "k=True must be a whole number of at least 2."),
         (whole(0, 4), 5, "k=5 must be a whole number from 0 to 4."),

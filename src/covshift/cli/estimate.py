@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields, replace
 from fnmatch import fnmatchcase
@@ -20,8 +19,6 @@ if TYPE_CHECKING:
     from ..files.samples import TwoFiles
     from ..show.notes import Note
 
-# Called otherwise than in Python:
-_OPTIONS = {"q": "quantile", "regressors": "regressor", "size": "population_size"}
 _WEIGHTS = ("weight", "target_weight", "frequency", "target_frequency")
 _ABSENT = {"default": None}
 _COLUMNS = """
@@ -263,11 +260,11 @@ def _of_categories(what: str) -> bool:
 
 
 def _given(args: argparse.Namespace, option: str) -> Any:
-    return getattr(args, _OPTIONS.get(option, option))
+    return getattr(args, options.CALLED.get(option, option))
 
 
 def _spelled(option: str) -> str:
-    return "--" + _OPTIONS.get(option, option).replace("_", "-")
+    return "--" + options.CALLED.get(option, option).replace("_", "-")
 
 
 def _beside(args: argparse.Namespace) -> tuple[tuple[str, str], ...]:
@@ -328,28 +325,27 @@ def _design_weights(args: argparse.Namespace, weight: Any, cells: Mapping[str, A
 
     if weight is None or (args.fpc is None and args.replicate_weights is None):
         return weight
-    names, rscales = args.replicate_weights, args.replicate_rscales
+    names = args.replicate_weights
     columns = None
     if names is not None:
         columns = np.column_stack([numbers(name, "--replicate-weights") for name in names])
+    return DesignWeights(
+        weight,
+        None if args.fpc is None else numbers(args.fpc, "--fpc"),
+        columns,
+        args.replicate_type,
+        args.replicate_scale,
+        _rscales(args.replicate_rscales),
+    )
+
+
+def _rscales(text: str | None) -> list[float] | None:
+    if text is None:
+        return None
     try:
-        return DesignWeights(
-            weight,
-            None if args.fpc is None else numbers(args.fpc, "--fpc"),
-            columns,
-            args.replicate_type,
-            args.replicate_scale,
-            None if rscales is None else [float(part) for part in rscales.split(",")],
-        )
-    except ValueError as error:
-        raise InputError(_as_replicate_options(str(error))) from None
-
-
-def _as_replicate_options(text: str) -> str:
-    """Name the options of the command in place of parameters."""
-    text = text.replace("needs a scale", "needs scale").replace("type=", "type ")
-    text = re.sub(r"(?<![\w-])(type|rscales|scale)\b", r"--replicate-\1", text)
-    return text.replace("replicate_weights", "--replicate-weights").replace("fpc", "--fpc")
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise InputError(f"--replicate-rscales {text!r} must be numbers with commas.") from None
 
 
 def _regressors(samples: TwoFiles, args: argparse.Namespace) -> list[str]:

@@ -56,14 +56,6 @@ _FLATTERED = (
     "Model files are usually fitted on these training rows: on its own training rows a model "
     "looks better than it is. Mark them with --trained-on COL, or give rows that were held out."
 )
-_AS_OPTIONS = {  # remedies of the library, as options of the command
-    "(trained_on= or cv= of Predictions)": "(--trained-on)",
-    "(y_target=)": "(--target-label)",
-    "unless Predictions(..., threshold=...) says": "unless --threshold says",
-    "Mark them: Predictions(model, trained_on=...), or let cv=5 of it refit the model.": (
-        "Mark them with --trained-on."
-    ),
-}
 
 
 def add(commands: Any) -> None:
@@ -229,13 +221,7 @@ def evaluations_of(
 
 def spelled(answer: Evaluations) -> tuple[Note, ...]:
     """Notes with the options of the command where the library names its parameters."""
-    notes = []
-    for note in answer.notes:
-        text = note.text
-        for word, option in _AS_OPTIONS.items():
-            text = text.replace(word, option)
-        notes.append(replace(note, text=text))
-    return tuple(notes)
+    return tuple(note.of_command() for note in answer.notes)
 
 
 def batch_labels(samples: TwoFiles, args: argparse.Namespace) -> Any:

@@ -98,6 +98,19 @@ DESIGN = """
 """
 
 
+CALLED = {  # otherwise than in Python
+    "q": "quantile",
+    "regressors": "regressor",
+    "size": "population_size",
+    "random_state": "seed",
+    "odds": "sensitivity",
+    "sample_weight": "weight",
+    "type": "replicate_type",
+    "scale": "replicate_scale",
+    "rscales": "replicate_rscales",
+}
+
+
 def add_options(to: Any, table: str, **more: Any) -> None:
     """Add the options of a table to a parser or a group of it.
 
@@ -241,8 +254,8 @@ def check_answer(args: argparse.Namespace) -> None:
     if args.sensitivity is not None or args.null is not None:
         from ..engine.sensitivity import check_null, check_odds
 
-        check_odds(1.0 if args.sensitivity is None else args.sensitivity, "--sensitivity")
-        check_null(0.0 if args.null is None else args.null, "--null")
+        check_odds(1.0 if args.sensitivity is None else args.sensitivity)
+        check_null(0.0 if args.null is None else args.null)
     if args.json and args.output == "-":
         raise InputError("--json prints on stdout: name a file for the table with -o.")
     if args.shift == "label":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -99,19 +98,14 @@ def _check(args: argparse.Namespace) -> None:
 def _planned(both: Any, args: argparse.Namespace, **asked: Any) -> Plan:
     from ..evaluations import plan
 
-    try:
-        return plan(
-            replace(both, finite_population=args.finite_population),
-            count=args.count,
-            half_width=args.half_width,
-            confidence=args.confidence,
-            random_state=args.seed,
-            **asked,
-        )
-    except InputError as error:
-        text = re.sub(r"\b(count|confidence|half_width)=", r"--\1 ", str(error))
-        text = text.replace("count and half_width", "--count and --half-width")
-        raise InputError(text.replace("--half_width", "--half-width")) from None
+    return plan(
+        replace(both, finite_population=args.finite_population),
+        count=args.count,
+        half_width=args.half_width,
+        confidence=args.confidence,
+        random_state=args.seed,
+        **asked,
+    )
 
 
 def _of_quantity(args: argparse.Namespace) -> tuple[TwoFiles, Plan]:

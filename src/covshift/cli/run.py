@@ -21,7 +21,7 @@ from ..exceptions import InputError, NoOverlapError
 from ..files.writing import recorded
 from ..numerics.progress import Progress, reporting
 from ..numerics.quiet import Heard, listening
-from . import console
+from . import console, options
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 FINE, INTERNAL, BAD_INPUT, BAD_VERDICT = 0, 1, 2, 3
@@ -84,7 +84,7 @@ def _what_was(written: list[Path]) -> str:
 
 def _explain(error: Exception, debug: bool) -> int:
     if isinstance(error, InputError):
-        console.complain(console.by_name(str(error)))
+        console.complain(console.by_name(error.with_options(options.CALLED)))
         return BAD_INPUT
     if isinstance(error, MemoryError):
         console.complain(

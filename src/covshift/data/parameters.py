@@ -48,9 +48,10 @@ class Rule:
         *most, last = self.options
         expected = f"{', '.join(most)} or {last}" if most else last
         as_int = isinstance(value, float) and value.is_integer() and self.allows(int(value))
-        advice = f" Pass {name}={int(value)}." if as_int else ""
+        advice = f" Pass {int(value)}." if as_int else ""
         advice += meant(value, [option[1:-1] for option in self.options if option[0] == "'"])
-        raise InputError(f"{name}={_shown(value)} must be {expected}.{advice}")
+        text = f"{{{name}}} must be {expected}.{advice}"
+        raise InputError(text, **{name: _shown(value)})
 
 
 Rules = Mapping[str, Rule]

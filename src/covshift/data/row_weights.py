@@ -100,19 +100,26 @@ class DesignWeights:
         if self.replicate_weights is None:
             for name, value in given.items():
                 if value is not None:
-                    raise InputError(f"{name} is for replicate_weights, of which there are none.")
+                    raise InputError(
+                        f"{{{name}}} is for {{replicate_weights}}, of which there are none.",
+                        **{name: "", "replicate_weights": ""},
+                    )
             return
         if self.fpc is not None:
             raise InputError(
-                "fpc and replicate_weights: keep one of them. The correction for a finite "
-                "population is in the replicates or in their scale."
+                "{fpc} and {replicate_weights}: keep one of them. The correction for a finite "
+                "population is in the replicates or in their scale.",
+                fpc="",
+                replicate_weights="",
             )
         one_of(*_SCALES).check(self.type, "type")
         (number(above=0) | one_of(None)).check(self.scale, "scale")
         if self.scale is None and _SCALES[str(self.type)] is None:
-            raise InputError(f"type={self.type!r} needs a scale: the factor of the sum of squares.")
+            text = "{type} needs {scale}: the factor of the sum of squares."
+            raise InputError(text, type=repr(self.type), scale="")
         if self.type == "JKn" and self.rscales is None:
-            raise InputError("type='JKn' needs rscales, (n - 1) / n of each replicate's stratum.")
+            text = "{type} needs {rscales}, (n - 1) / n of each replicate's stratum."
+            raise InputError(text, type=repr(self.type), rscales="")
 
     @classmethod
     def of(cls, sample_weight: Any) -> DesignWeights | None:
@@ -126,17 +133,20 @@ class DesignWeights:
         values = np.asarray(columns, dtype=np.float64)
         if values.ndim != 2 or len(values) != N or values.shape[1] < 2:
             raise InputError(
-                f"replicate_weights have shape {values.shape}, but X has {N} rows. Pass one row "
-                "per row of X, and at least two replicates."
+                f"{{replicate_weights}} have shape {values.shape}, but X has {N} rows. Pass one "
+                "row per row of X, and at least two replicates.",
+                replicate_weights="",
             )
         if not np.isfinite(values).all() or (values < 0).any() or not values.any(axis=0).all():
-            raise InputError(
-                "replicate_weights must be numbers of zero or more, not all zero in a replicate."
+            text = (
+                "{replicate_weights} must be numbers of zero or more, not all zero in a replicate."
             )
+            raise InputError(text, replicate_weights="")
         B = values.shape[1]
         rscales = np.ones(B) if self.rscales is None else np.asarray(self.rscales, dtype=np.float64)
         if rscales.shape != (B,) or not (rscales >= 0).all():
-            raise InputError(f"rscales must be {B} numbers of zero or more, one per replicate.")
+            text = f"{{rscales}} must be {B} numbers of zero or more, one per replicate."
+            raise InputError(text, rscales="")
         default = _SCALES[str(self.type)]
         scale = self.scale if default is None or self.scale is not None else default(B)
         assert scale is not None

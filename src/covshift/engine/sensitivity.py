@@ -68,22 +68,23 @@ _REACHED = 0.9  # of a distance, which counts as all of it
 _NAMED = 4  # columns, at most
 
 
-def check_odds(odds: float, name: str = "odds") -> None:
+def check_odds(odds: float) -> None:
     """Refuse what is no factor of odds."""
     good = isinstance(odds, int | float | np.number) and not isinstance(odds, bool)
     if not good or not 1 <= odds < np.inf:
         raise InputError(
-            f"{name}={odds!r} must be a number of at least 1: 2.0 asks what is left of the answer "
-            "if unobserved factors change the odds of being in the target up to 2-fold, among rows "
-            "with the same columns. The former meaning, a change of the mean outcome, is gone."
+            "{odds} must be a number of at least 1: 2.0 asks what is left of the answer if "
+            "unobserved factors change the odds of being in the target up to 2-fold, among rows "
+            "with the same columns. The former meaning, a change of the mean outcome, is gone.",
+            odds=repr(odds),
         )
 
 
-def check_null(null: float, name: str = "null") -> None:
+def check_null(null: float) -> None:
     """Refuse what is no value that an answer may be moved to."""
     good = isinstance(null, int | float | np.number) and not isinstance(null, bool)
     if not good or not np.isfinite(null):
-        raise InputError(f"{name}={null!r} must be a finite number.")
+        raise InputError("{null} must be a finite number.", null=repr(null))
 
 
 @dataclass(frozen=True)

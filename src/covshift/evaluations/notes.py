@@ -43,20 +43,23 @@ def disagreement(model: str, metric: str, numbers: dict[Method, Number]) -> Iter
             f"{words(metric)} of {model}: the methods disagree by more than their errors: "
             f"'dr' {best.value:.3g}, but {', '.join(apart)}. The scores may be calibrated "
             "differently on the target than on the labelled rows, the labelled rows may cover "
-            "little of the target, or they may have trained the model (trained_on= or cv= of "
-            "Predictions). Labels of a few target rows would show whether p(y | x) has changed."
+            "little of the target, or they may have trained the model ({}). Labels of a few target "
+            "rows would show whether p(y | x) has changed."
         )
-        yield Note("disagreement", text, "warning")
+        ways = "trained_on= or cv= of Predictions", "--trained-on"
+        yield Note(
+            "disagreement", text.replace("{}", ways[0]), "warning", text.replace("{}", ways[1])
+        )
 
 
 def perfect_score(model: str, what: str) -> Note:
     """Warn of a model that makes no error on the labelled rows."""
     text = (
         f"{model} gets {what} of the labelled rows right. Perhaps they trained it: then "
-        "they cannot be used to judge it. Mark them: Predictions(model, trained_on=...), or let "
-        "cv=5 of it refit the model."
+        "they cannot be used to judge it. Mark them"
     )
-    return Note("perfect score", text, "warning")
+    python = f"{text}: Predictions(model, trained_on=...), or let cv=5 of it refit the model."
+    return Note("perfect score", python, "warning", f"{text} with --trained-on.")
 
 
 def changed_outcome(change: Change, more: Callable[[], str]) -> Iterator[Note]:
@@ -82,12 +85,12 @@ def about_scores(scored: Scored) -> Iterator[Note]:
     said = {int(k) for part in ends if part is not None for k in np.unique(part)}
     if len(said) == 1:
         text = f"{named}: the prediction is {scored.classes[said.pop()]!r} for every row."
+        command = text
         if scored.given == "scores" and len(scored.classes) == 2:
-            text += (
-                " Scores beyond 0 and 1 are cut at 0, unless Predictions(..., threshold=...) is "
-                "passed."
-            )
-        yield Note("one prediction", text, "warning")
+            text += " Scores beyond 0 and 1 are cut at 0, unless "
+            command = text + "--threshold says otherwise."
+            text += "Predictions(..., threshold=...) is passed."
+        yield Note("one prediction", text, "warning", command)
     if scored.given != "scores":
         return
     kept = [scored.positive] if len(scored.classes) == 2 else slice(None)

@@ -150,7 +150,11 @@ def plan(
     if half_width is not None:
         number(above=0).check(half_width, "half_width")
     if count is not None and half_width is not None:
-        raise InputError("count and half_width: pass the one that is given, not both.")
+        raise InputError(
+            "{count} and {half_width}: pass the one that is given, not both.",
+            count="",
+            half_width="",
+        )
     if is_margins(unwrap_target(X_target)):
         raise InputError("X_target is a covshift.Margins, and plan chooses among target rows.")
     given = {"by": by, "sample_weight": sample_weight, "target_weight": target_weight}
@@ -472,14 +476,14 @@ def _planned(
             f"X_target has {most} rows. An interval needs {LEAST_LABELS} labels at least."
         )
     if count is not None and count > most:
-        raise InputError(f"count={count}, but the target has {most} rows to label.")
+        raise InputError(f"{{count}}, but the target has {most} rows to label.", count=count)
     if half_width is not None:
         least = widths.widest(sizes, most)
         if least > half_width:
             raise InputError(
-                f"half_width={half_width:g} cannot be reached: with the labels of all {most} "
-                f"target rows it is {_written(least)}. Ask for a wider interval, or add target "
-                "rows."
+                f"{{half_width}} cannot be reached: with the labels of all {most} target rows it "
+                f"is {_written(least)}. Ask for a wider interval, or add target rows.",
+                half_width=f"{half_width:g}",
             )
         count = widths.needed(sizes, half_width)
     count = min(COUNT, most) if count is None else count

@@ -371,7 +371,7 @@ def _outcome_numbers(cells: list[str | None]) -> tuple[list[float | None], str |
         number = None
         if cell is not None:
             try:
-                number = None if "_" in cell else float(cell)  # Python reads 1_000 as a number
+                number = None if "_" in str(cell) else float(cell)  # Python reads 1_000 as a number
             except ValueError:
                 number = None
             if number is None and first is None:

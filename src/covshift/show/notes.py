@@ -17,6 +17,15 @@ class Note:
     kind: str  # what it is about, such as "constant columns"
     text: str
     severity: Severity = "note"  # "warning": it may spoil the result
+    command: str = ""  # the same with options of the command line, where they are not Python's
+
+    def of_command(self) -> Note:
+        """Return the note as the command line says it."""
+        return Note(self.kind, self.command or self.text, self.severity)
+
+    def to_dict(self) -> dict[str, str]:
+        """Return it as plain data."""
+        return {"kind": self.kind, "text": self.text, "severity": self.severity}
 
     def __str__(self) -> str:
         return self.text
