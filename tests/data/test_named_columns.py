@@ -9,7 +9,19 @@ import pyarrow as pa
 import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
-from covshift import Margins, Predictions, Ratio, Target, compare, diagnose, estimate, evaluate
+from covshift import (
+    VSVC,
+    Margins,
+    Predictions,
+    Ratio,
+    Reweighted,
+    TableEncoder,
+    Target,
+    compare,
+    diagnose,
+    estimate,
+    evaluate,
+)
 from covshift.data import Samples
 from covshift.exceptions import InputError
 
@@ -306,3 +318,34 @@ def test_compare_of_margins_takes_columns():
     np.testing.assert_array_equal(
         named.fit().predict(TARGET[["town", "pw"]]), given.fit().predict(TARGET[["town"]])
     )
+
+
+LAZY = pl.DataFrame({"a": [1.0, 2.0, 3.0], "y": [0.0, 1.0, 0.0]}).lazy()
+HERE = np.arange(6.0).reshape(3, 2)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda: estimate(LAZY, "y", LAZY),
+        lambda: estimate(HERE, HERE[:, 0], Target(LAZY)),
+        lambda: estimate(HERE, LAZY, HERE),
+        lambda: estimate(HERE, HERE[:, 0], HERE, sample_weight=LAZY),
+        lambda: estimate(HERE, HERE[:, 0], HERE, by=(LAZY, LAZY)),
+        lambda: evaluate(LinearRegression(), LAZY, "y", LAZY),
+        lambda: diagnose(LAZY, LAZY),
+        lambda: compare(LAZY, "y", LAZY),
+        lambda: Margins.from_rows(LAZY),
+        lambda: TableEncoder().fit(LAZY),
+        lambda: Reweighted(LinearRegression()).fit(LAZY, HERE[:, 0], X_target=LAZY),
+        lambda: VSVC().fit(LAZY, [0, 1, 0], X_target=HERE),
+    ],
+)
+def test_a_lazy_frame_is_told_to_be_collected(ask):
+    with pytest.raises(InputError, match="collect"):
+        ask()
+
+
+def test_a_target_says_where_its_weights_go():
+    with pytest.raises(InputError, match="target_weight="):
+        Target(HERE, weight=np.ones(3))

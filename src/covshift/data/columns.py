@@ -21,7 +21,7 @@ from ..show.notes import Note
 from ..show.words import meant
 from .features import column_of, select
 from .validation import column_names
-from .values import is_gap
+from .values import is_gap, refuse_lazy
 
 _MOST_KINDS = 20  # of text that is taken for categories
 _ARROW_DATES = ("date32", "date64")  # which NumPy does not take with gaps
@@ -182,6 +182,7 @@ def _column(values: Any, numbers: bool) -> Any:
 def _plain_column(values: Any) -> list[Any]:
     if isinstance(values, str) or values is None:
         raise InputTypeError(f"{values!r} is not a column of values.")
+    refuse_lazy(values)
     if hasattr(values, "to_pylist"):
         return list(values.to_pylist())
     if np.ma.isMaskedArray(values):

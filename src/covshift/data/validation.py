@@ -11,8 +11,10 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields
+from functools import partial
+from inspect import signature
+from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import issparse
@@ -24,7 +26,7 @@ from ..numerics.array import Array, Real, device, is_array, like, namespace, to_
 from ..numerics.quiet import alone, quiet
 from .numbers import check_exact, check_numbers, refuse_repeated
 from .row_weights import target_weights
-from .values import refuse_no_values
+from .values import refuse_lazy, refuse_no_values
 
 
 def check_samples(
@@ -101,6 +103,16 @@ class Target:
     batch: Any = None
     kinds: Mapping[str, Any] | None = None
 
+    def __new__(cls, *_: Any, **options: Any) -> Self:
+        known = [field.name for field in fields(cls)]
+        for name in options:
+            if name not in known:
+                raise InputTypeError(
+                    f"Target takes {', '.join(known)}, not {name}. Weights of its rows go beside "
+                    "it: target_weight=..."
+                )
+        return super().__new__(cls)
+
     def __post_init__(self) -> None:
         if not isinstance(self.finite_population, bool | np.bool_):
             raise InputError(f"finite_population={self.finite_population!r} must be True or False.")
@@ -111,6 +123,10 @@ class Target:
         if isinstance(X_target, tuple) and len(X_target) == 1:
             X_target = X_target[0]
         return X_target if isinstance(X_target, cls) else cls(unwrap_target(X_target))
+
+
+# What `help` shows: the fields, and not those of `__new__`.
+Target.__signature__ = signature(partial(Target.__init__, None))  # type: ignore
 
 
 def unwrap_target(X_target: Any) -> Any:
@@ -283,6 +299,7 @@ def weight_like(weight: Real, X: Array, name: str) -> Array:
 
 def column_names(X: Any) -> list[str] | None:
     """Return the column names of a data frame of pandas, polars or pyarrow, else None."""
+    refuse_lazy(X)
     names = getattr(X, "column_names", None)  # pyarrow, whose .columns holds the data
     if names is None:
         names = getattr(X, "columns", None)

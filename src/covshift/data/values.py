@@ -27,6 +27,12 @@ _REMEDY = {
 }
 
 
+def refuse_lazy(values: Any) -> None:
+    """Refuse a LazyFrame, which has no rows yet."""
+    if type(values).__name__ == "LazyFrame":
+        raise InputTypeError("A LazyFrame has no rows yet. Pass a data frame: frame.collect().")
+
+
 def numbers_of_rows(values: Any, name: str, what: str = "one number per row") -> NDArray[Any]:
     """Return a copy of the values as float64, in their shape; gaps are NaN.
 
@@ -54,6 +60,7 @@ def numbers_of_rows(values: Any, name: str, what: str = "one number per row") ->
 
 def plain_values(values: Any, name: str, what: str = "one value per row") -> NDArray[Any]:
     """Return the values as an array; refuse masked, sparse, complex ones, dates, and no values."""
+    refuse_lazy(values)
     if np.ma.is_masked(values):
         raise InputError(f"{name} has masked entries. Fill them first.")
     if issparse(values):

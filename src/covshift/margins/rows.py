@@ -80,8 +80,8 @@ def summarised(
 
 def _columns(T: Any) -> dict[str, Any]:
     """Return the columns by name: floats, or texts where they are categories."""
-    texts = category_columns(T)
     names = column_names(T)
+    texts = category_columns(T)
     if names is None:
         points = to_numpy(check_points(T, "T")).astype(np.float64)
         return {str(k): points[:, k] for k in range(points.shape[1])}
