@@ -1,9 +1,8 @@
 """``python -m covshift`` and ``covshift``: the command line, quiet about Ctrl-C from the start."""
 
-# What `signal` wraps: Ctrl-C is ours before the enums of that are made.
-import _signal as signal  # type: ignore[import-not-found]
 import gc
 import os
+import signal
 import sys
 
 

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.validation import _num_samples
 
 from ..corrections import CORRECTIONS, Importance, as_correction
 from ..data.row_weights import RowWeights, row_weights
@@ -22,7 +21,7 @@ from ..encoding.feature import with_groups
 from ..exceptions import InputError, InputTypeError
 from ..machine.reweighted import Reweighted
 from ..margins.reading import table_parts
-from ..numerics.array import Real, Rows
+from ..numerics.array import Real, Rows, row_count
 from ..numerics.coordinates import OnCoordinates, Unchanged
 from ..numerics.quiet import alone
 from ..plot.curves import calibration_curve
@@ -253,7 +252,7 @@ def fit_method(
     X_target = unwrap_target(X_target)
     refuse_no_rows(X, "X")
     if sample_weight is not None:
-        sample_weight = row_weights(_num_samples(X), sample_weight).w
+        sample_weight = row_weights(row_count(X), sample_weight).w
     if method in WEIGHTERS and weights is None:
         fitted = fit_weights(method, X, y, X_target, target_weight, random_state, sample_weight)
         weights = fitted.weights_

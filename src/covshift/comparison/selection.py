@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.model_selection import KFold, StratifiedKFold
-from sklearn.utils.validation import _num_samples
 
 from ..data.labels import outcomes_for
 from ..data.parameters import function, one_of
@@ -26,7 +25,7 @@ from ..encoding.feature import with_groups
 from ..encoding.samples import encode_samples
 from ..exceptions import InputError, InputTypeError, UnseenLevelWarning, WeightWarning
 from ..machine.reweighted import fit_for_target
-from ..numerics.array import Real, take_rows
+from ..numerics.array import Real, row_count, take_rows
 from ..numerics.parallel import one_thread
 from ..numerics.quiet import quiet
 from ..numerics.statistics import paired_gains, weighted_risk
@@ -213,8 +212,8 @@ def compare_estimators(
     contenders = {NONE: _baseline(estimators, baseline), **estimators}
     splitter = TargetSafeSplit() if cv is None else cv
     refuse_no_rows(X, "X")
-    y = outcomes_for(contenders[NONE], y, _num_samples(X))
-    rows = row_weights(_num_samples(X), sample_weight)
+    y = outcomes_for(contenders[NONE], y, row_count(X))
+    rows = row_weights(row_count(X), sample_weight)
     target, target_weight = unwrap_target(X_target), unwrap_target(target_weight)
     margins = target if is_margins(target) else None
     if margins is not None:
@@ -229,7 +228,7 @@ def compare_estimators(
         design = None if design is None else design[kept]
     if target is not None and target_weight is not None:
         refuse_no_rows(target, "X_target")
-        there = target_weights(_num_samples(target), target_weight)
+        there = target_weights(row_count(target), target_weight)
         kept = np.flatnonzero(there.kept)
         X_target = (take_rows(target, kept),)
         target_weight = None if there.equal else there.w[kept]
@@ -322,7 +321,7 @@ def _fits(
 ) -> Iterator[tuple[Any, Any]]:
     target, own = unwrap_target(X_target), None
     if sample_weight is not None:
-        own = row_weights(_num_samples(X), sample_weight).w
+        own = row_weights(row_count(X), sample_weight).w
     for train, test in splitter.split(X, y):
         rows, outcomes = take_rows(X, train), take_rows(y, train)
         inside = None if own is None else own[train]

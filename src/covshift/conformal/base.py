@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from ..data import Samples, fields, validation
 from ..data.columns import NamedColumns
@@ -24,7 +24,7 @@ from ..encoding.samples import takes_tables
 from ..engine.labels import Labels
 from ..engine.overlap import refuse_uncovered
 from ..exceptions import InputError, NoOverlapError
-from ..numerics.array import Flags, Real, Rows
+from ..numerics.array import Flags, Real, Rows, row_count
 from ..numerics.crossfit import deal
 from ..numerics.quiet import quiet
 from ..show.notes import Note
@@ -444,11 +444,11 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     def _parts(self, X: Any) -> Iterator[tuple[Rows, Rows, Any]]:
         """Calibration rows and new rows that belong together, and the group's name."""
         if self.by is None:
-            yield np.arange(len(self.scores_)), np.arange(_num_samples(X)), None
+            yield np.arange(len(self.scores_)), np.arange(row_count(X)), None
             return
         if self._by_class(self.by, X):  # every new row may be of every class
             for name in map(str, self.classes_):
-                yield np.flatnonzero(self._groups == name), np.arange(_num_samples(X)), name
+                yield np.flatnonzero(self._groups == name), np.arange(row_count(X)), name
             return
         new, own = groups_of(X, self.by, "X"), self._groups
         for group in np.unique(new):
@@ -645,7 +645,7 @@ def calibrate(
     """
     of_target = {"X_target": X_target, "target_weight": target_weight}
     rows = model._begin(X, y, sample_weight=sample_weight, **of_target)
-    without = np.zeros(_num_samples(trained))  # outcomes, of which weights know nothing
+    without = np.zeros(row_count(trained))  # outcomes, of which weights know nothing
     given = {"sample_weight": trained_weight, **of_target}
     weighed = labelled_rows(trained, without, None, text=model._takes_text(), **given)
     return model._calibrate(rows, weighed)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.dummy import DummyClassifier
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from ..data.fields import ESTIMATOR, Each, Kind, Labels, Maybe, OrNone, Reals
 from ..data.labels import class_labels
@@ -25,7 +25,7 @@ from ..engine.label_shift import (
 )
 from ..engine.weights import DEFAULT
 from ..exceptions import InputError, InputTypeError
-from ..numerics.array import Flags, Real, Rows
+from ..numerics.array import Flags, Real, Rows, row_count
 from ..show.notes import Note
 from .bands import FitOptions, check_new_rows, closed_form, columns, plus_sets
 from .base import METHODS, Conformal
@@ -210,7 +210,7 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
         if self._labels_suffice(coverage):
             of_labels: Sets = self._by_labels.predict_set(X, coverage)
             return of_labels
-        weights = self._shift.weigh(X, _num_samples(X))
+        weights = self._shift.weigh(X, row_count(X))
         member, bound = self._members(X, weights, coverage)
         if self._by_labels is not None:
             member |= self._by_labels._members(X, np.ones(len(weights)), coverage)[0]
@@ -396,7 +396,7 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
     def _probabilities(self, model: Any, X: Any) -> Real:
         """Probabilities of all classes, also where some rows of a class trained no model."""
         check_new_rows(model, X)
-        found = np.zeros((_num_samples(X), len(self.classes_)))
+        found = np.zeros((row_count(X), len(self.classes_)))
         found[:, np.searchsorted(self.classes_, model.classes_)] = model.predict_proba(X)
         return found
 

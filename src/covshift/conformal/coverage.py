@@ -21,14 +21,13 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import _num_samples
 
 from ..data.fields import NONNEGATIVE, Kind, Reals
 from ..data.validation import is_margins
 from ..engine.label_shift import Shares
 from ..estimates import Estimates, Ratio, estimate
 from ..exceptions import NoOverlapError
-from ..numerics.array import Flags, Real, Rows
+from ..numerics.array import Flags, Real, Rows, row_count
 from ..numerics.quiet import quiet
 from .data import LabelledRows
 from .result import ExpectedCoverage
@@ -53,7 +52,7 @@ def lifted(
     """
     if rows.target is None or is_margins(rows.target) or len(rows) < _LEAST:
         return distribution
-    if not _num_samples(rows.target) or not distribution.total > 0:
+    if not row_count(rows.target) or not distribution.total > 0:
         return distribution
     try:
         lift = _lift(distribution, scores, rows, factor, coverage)

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _num_samples
 
 from ..data import validation
 from ..data.columns import spelled
@@ -19,7 +18,7 @@ from ..data.row_weights import row_weights, target_weights
 from ..data.values import is_gap, numbers_of_rows, plain_values
 from ..engine.labels import Labels
 from ..exceptions import InputError, InputTypeError
-from ..numerics.array import Real, Rows, take_rows
+from ..numerics.array import Real, Rows, row_count, take_rows
 
 _DRAWS = 100  # until every model has two classes to learn from
 
@@ -80,7 +79,7 @@ def labelled_rows(
     X_target = validation.unwrap_target(X_target)
     if X_target is not None and not validation.is_margins(X_target):
         X_target = rows_of(X_target, "X_target", text=text)
-    N = _num_samples(X)
+    N = row_count(X)
     if len(y) != N:
         raise InputError(f"y has {len(y)} values, but X has {N} rows.")
     weights = row_weights(N, sample_weight)
@@ -93,7 +92,7 @@ def labelled_rows(
     if validation.is_margins(target):
         validation.refuse_target_weights(target_weight=target_weight)
     elif target is not None and target_weight is not None:
-        given = target_weights(_num_samples(target), target_weight)
+        given = target_weights(row_count(target), target_weight)
         of_target = None if given.uniform else given.w
     X, y = (X, y) if len(rows) == N else (take_rows(X, rows), y[rows])
     groups = None if by is None else groups_of(X, by, "X")
@@ -111,7 +110,7 @@ def labelled_target(
     They are a sample of the target by design: each counts by its ``target_weight`` over the
     probability with which it was chosen.
     """
-    M = _num_samples(rows.target)
+    M = row_count(rows.target)
     values = plain_values(labels.y, "y_target", "one value per row of X_target, or missing")
     if values.shape != (M,):
         raise InputError(

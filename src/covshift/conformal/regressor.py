@@ -7,14 +7,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from ..data.fields import Each, Kind, Part
 from ..data.labels import one_outcome
 from ..data.parameters import Rule, Rules, flag, number, one_of, whole
 from ..engine.weights import DEFAULT
 from ..exceptions import InputError
-from ..numerics.array import Real, take_rows
+from ..numerics.array import Real, row_count, take_rows
 from .bands import (
     BANDS,
     SCORES,
@@ -190,7 +190,7 @@ class ConformalRegressor(RegressorMixin, Conformal):  # type: ignore[misc]
         if self._labels_suffice(coverage):
             of_labels: Intervals = self._by_labels.predict_interval(X, coverage)
             return of_labels
-        weights = self._shift.weigh(X, _num_samples(X))
+        weights = self._shift.weigh(X, row_count(X))
         lower, upper = self._ends(X, weights, coverage)
         if self._by_labels is not None:
             low, high = self._by_labels._ends(X, np.ones(len(weights)), coverage)

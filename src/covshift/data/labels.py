@@ -12,10 +12,9 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _num_samples
 
 from ..exceptions import InputError, InputTypeError
-from ..numerics.array import Real
+from ..numerics.array import Real, row_count
 from ..numerics.quiet import alone, quiet
 from .values import is_gap, numbers_of_rows, plain_values
 
@@ -24,14 +23,14 @@ from .values import is_gap, numbers_of_rows, plain_values
 def check_labels(estimator: Any, X: Any, y: Any) -> NDArray[Any]:
     """Return the labels (N,) of the rows of ``X``, or say what is wrong with them."""
     refuse_none(estimator, y)
-    return class_labels(y, _num_samples(X))
+    return class_labels(y, row_count(X))
 
 
 @alone()
 def check_outcomes(estimator: Any, X: Any, y: Any) -> tuple[Real, bool]:
     """Return the outcomes as columns (N, k), and whether they came as one plain array."""
     refuse_none(estimator, y)
-    Y = outcomes_of_rows(y, "y", _num_samples(X), "X")
+    Y = outcomes_of_rows(y, "y", row_count(X), "X")
     return np.asarray(Y.reshape(len(Y), -1)), Y.ndim == 1
 
 

@@ -17,10 +17,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils.validation import _num_samples
 
 from ..exceptions import InputError, InputTypeError
-from ..numerics.array import Flags, Real, Rows, take_rows
+from ..numerics.array import Flags, Real, Rows, row_count, take_rows
 from ..numerics.resampling import Plan
 from .parameters import number, one_of
 from .values import numbers_of_rows
@@ -314,7 +313,7 @@ def _length(values: Any, name: str) -> int:
     """Count rows, of what has rows in an order."""
     try:
         if not isinstance(values, str | bytes | dict | set | frozenset):
-            return int(_num_samples(values))
+            return int(row_count(values))
     except TypeError:  # no length
         pass
     raise InputTypeError(

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import _num_samples
 
 from ..encoding import TableEncoder, groups_of
 from ..encoding.left_out import LeftOut
@@ -17,7 +16,7 @@ from ..encoding.samples import encode_samples, takes_tables
 from ..exceptions import InputError
 from ..margins import Margins
 from ..margins.sample import KnownRows
-from ..numerics.array import Flags, Real, Rows
+from ..numerics.array import Flags, Real, Rows, row_count
 from ..numerics.crossfit import Features
 from ..numerics.hashing import RowUnits, mixed_hash, row_hash
 from ..numerics.resampling import Plan
@@ -262,7 +261,7 @@ class Samples:
                 "X_target is None. Pass the rows of the target: there is nothing to compare."
             )
         target_weight = unwrap_target(target_weight)
-        if labelled is not None and len(labelled) != _num_samples(X):
+        if labelled is not None and len(labelled) != row_count(X):
             labelled = None  # which the check of outcomes refuses
         notes: tuple[Note, ...] = ()
         labels = column_names(X) or column_names(target)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, overload
 
 import numpy as np
-from sklearn.utils.validation import _num_samples
 
 from ..data import Samples
 from ..data.columns import NamedColumns
@@ -17,7 +16,7 @@ from ..data.validation import Target, is_margins, refuse_target_weights, unwrap_
 from ..exceptions import InputError, NoOverlapError
 from ..margins import Margins
 from ..margins.sample import KnownRows
-from ..numerics.array import Real, Rows, take_rows
+from ..numerics.array import Real, Rows, row_count, take_rows
 from ..numerics.copies import shared
 from ..numerics.distances import feature_differences
 from ..numerics.parallel import one_blas_thread
@@ -157,11 +156,11 @@ def diagnose(
     weights = named.of_rows(getattr(weights, "weights", weights), "weights")
     X, target_rows = named.features
     if weights is not None:
-        weights = check_weight(weights, _num_samples(X), "weights", of="X")
+        weights = check_weight(weights, row_count(X), "weights", of="X")
     if is_margins(target):
         _check(methods, confidence, random_state)
         refuse_target_weights(target_weight=target_weight, groups=groups)
-        rows = row_weights(_num_samples(X), sample_weight)
+        rows = row_weights(row_count(X), sample_weight)
         kept = np.flatnonzero(rows.kept)
         known = KnownRows.of(target, take_rows(X, kept), "diagnose")
         of_margins = diagnose_margins(known, weight=rows.w[kept], methods=methods)

@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.utils.validation import _num_samples
 
 from ..data.parameters import whole
 from ..data.validation import check_given, column_names, refuse_no_rows, unwrap_target
@@ -18,7 +17,7 @@ from ..files.arrow import ArrowFiles
 from ..machine.base import KernelMachine
 from ..machine.blocks import Block, BlockFit
 from ..machine.primal import combine
-from ..numerics.array import is_array, take_rows
+from ..numerics.array import is_array, row_count, take_rows
 from .target import FixedTarget, read_target, tree_reduce
 
 Result = TypeVar("Result")
@@ -153,7 +152,7 @@ def from_arrays(
         X = check_given(X, "X", text=False)
     if len(getattr(X, "shape", (0, 0))) != 2:
         raise InputError(f"X: Expected 2D array, got shape {X.shape} instead.")
-    N, own = _num_samples(X), {"y": y, "sample_weight": sample_weight}
+    N, own = row_count(X), {"y": y, "sample_weight": sample_weight}
     if not N:
         raise InputError("X is empty: it has no rows.")
     given = {

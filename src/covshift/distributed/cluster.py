@@ -23,6 +23,11 @@ _NO_WORKERS = (
 )
 
 
+def empty_frame(X: Any) -> Any:
+    """Return a table without rows that has the columns of a Dask data frame."""
+    return dask_module("dask.dataframe.utils").make_meta(X)
+
+
 @dataclass(frozen=True)
 class Partitions:
     """The partitions of a training sample, each (X, y, weight) delayed; and its columns."""
@@ -52,8 +57,8 @@ class Cluster:
             _aligned(other, X, len(parts), name)
             for other, name in ((y, "y"), (weight, "sample_weight"))
         ]
-        meta = getattr(X, "_meta", None)
-        header = meta if hasattr(meta, "columns") else np.empty((0, int(X.shape[1])), dtype=X.dtype)
+        is_frame = hasattr(X, "columns")
+        header = empty_frame(X) if is_frame else np.empty((0, int(X.shape[1])), dtype=X.dtype)
         return Partitions(list(zip(parts, *others, strict=True)), header)
 
     def total(

@@ -23,7 +23,7 @@ from ..weights.cdf.thresholds import ThresholdMatching, add
 from ..weights.cdf.views import TargetSide
 from ..weights.cdf.weighter import CDFWeights
 from .blocks import run_block_fit
-from .cluster import Cluster, Partitions, dask_module, is_dask, named, partitions
+from .cluster import Cluster, Partitions, dask_module, empty_frame, is_dask, named, partitions
 from .target import (
     FeaturePoints,
     FixedTarget,
@@ -147,8 +147,7 @@ def predict(estimator: Any, X: Any, method: str | None = None) -> Any:
         method = "predict" if hasattr(estimator, "predict") else "predict_weights"
     light = _without_rows(estimator)
     n = X.shape[1]
-    columns = getattr(X, "_meta", None) if hasattr(X, "to_delayed") else None
-    probe = np.zeros((1, n)) if isinstance(X, da.Array) else _probe(columns)
+    probe = np.zeros((1, n)) if isinstance(X, da.Array) else _probe(empty_frame(X))
     shown = np.asarray(getattr(light, method)(probe))
     apply = partial(_apply, method=method, shape=shown.shape[1:], dtype=shown.dtype)
     if isinstance(X, da.Array):

@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
-from sklearn.utils.validation import _num_samples
 
 from ..data.numbers import category_columns, date_columns
 from ..data.row_weights import RowWeights, row_weights, target_weights
 from ..data.validation import column_names, unwrap_target
 from ..exceptions import InputError, UnseenLevelWarning
-from ..numerics.array import Flags, Real
+from ..numerics.array import Flags, Real, row_count
 from ..numerics.quiet import quiet
 from .cells import Cells, is_table, read_cells
 from .codes import Decisions, decide
@@ -120,7 +119,7 @@ def _kept(X: Any, weight: Any, check: Callable[..., RowWeights]) -> Flags | None
     """Return which rows have a weight (rows,); None where all have, or X is refused later."""
     if weight is None or not hasattr(X, "__len__"):
         return None
-    kept = check(_num_samples(X), weight).kept
+    kept = check(row_count(X), weight).kept
     return None if kept.all() else kept
 
 

@@ -11,7 +11,6 @@ import numpy as np
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GroupKFold, cross_val_predict
-from sklearn.utils.validation import _num_samples
 
 from ..data import Samples
 from ..data.columns import LARGEST, Outcome, check_outcomes, row_list, spelled
@@ -19,7 +18,7 @@ from ..data.parameters import number, one_of
 from ..data.validation import unwrap_target
 from ..data.values import numbers_of_rows
 from ..exceptions import InputError, InputTypeError
-from ..numerics.array import Flags, Real, Rows, is_array, take_rows, to_numpy
+from ..numerics.array import Flags, Real, Rows, is_array, row_count, take_rows, to_numpy
 from .methods import Scored
 from .metrics import Needs
 
@@ -406,9 +405,9 @@ def _answer(ask: Callable[[Any], Any], rows: Any) -> Any:
     """Ask about rows: (n,) or (n, K)."""
     values = ask(rows)
     found = np.asarray(to_numpy(values) if is_array(values) else values)
-    if found.ndim == 0 or len(found) != _num_samples(rows):
+    if found.ndim == 0 or len(found) != row_count(rows):
         raise InputError(
-            f"The model answers with the shape {found.shape} about {_num_samples(rows)} rows. It "
+            f"The model answers with the shape {found.shape} about {row_count(rows)} rows. It "
             "must give one answer per row."
         )
     return found

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from ..data.fields import ESTIMATOR, Kind, Labels, Maybe, OrNone, Part, Reals
 from ..data.fit import TARGET_REQUEST
@@ -33,7 +33,7 @@ from ..encoding.feature import with_groups
 from ..encoding.samples import encode_samples, takes_tables
 from ..exceptions import InputError, InputTypeError
 from ..margins.reading import named_levels
-from ..numerics.array import Real
+from ..numerics.array import Real, row_count
 from ..weights import CDFWeights, as_weighter
 
 _FLAT = "training"  # name of the default weights, and their purpose
@@ -152,7 +152,7 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         X = check_given(X, "X", text=self._takes_text())
         if target is not None and not is_margins(target):
             target = check_given(target, "X_target", text=self._takes_text())
-        y = outcomes_for(self.estimator, y, _num_samples(X))
+        y = outcomes_for(self.estimator, y, row_count(X))
         target_weight = unwrap_target(target_weight)
         weights_of_target = {} if target_weight is None else {"target_weight": target_weight}
         if target is None and target_weight is None:
@@ -161,7 +161,7 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         target = X if target is None else target
         own = None
         if sample_weight is not None:
-            own = row_weights(_num_samples(X), sample_weight).w
+            own = row_weights(row_count(X), sample_weight).w
         *steps, (name, last) = self._steps()
         came = X
         X, target = self._as_numbers(X, target)
@@ -196,7 +196,7 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self, X: Any, y: Any, target: Any, of_target: dict[str, Any], own: Real | None
     ) -> Real | None:
         if self.weighter is None:
-            self.weights_ = np.ones(_num_samples(X))
+            self.weights_ = np.ones(row_count(X))
             return None
         flat = isinstance(self.weighter, str) and self.weighter == _FLAT
         weighter = CDFWeights(purpose=_FLAT) if flat else clone(as_weighter(self.weighter))

@@ -75,12 +75,30 @@ def searchsorted(thresholds: Array, x: Array, side: str = "left") -> Array:
     return namespace(x).searchsorted(thresholds, x, side=side)
 
 
+def row_count(rows: Any) -> int:
+    """Count the rows of an array of any library, a sparse one, a frame or a list."""
+    shape = getattr(rows, "shape", None)
+    if shape is None and not hasattr(rows, "__len__"):
+        shape = np.asarray(rows).shape
+    if shape is not None and len(shape) == 0:
+        raise TypeError("a single value has no rows")
+    return len(rows) if shape is None else int(shape[0])
+
+
 def take_rows(rows: Any, some: Any) -> Any:
     """Keep some rows, by number or by flags, of an array of any library, a frame or a list."""
     if not is_array(rows):
-        from sklearn.utils import _safe_indexing
+        places = np.asarray(some)
+        if places.dtype == bool:
+            places = np.flatnonzero(places)
+        if hasattr(rows, "iloc"):
+            return rows.iloc[places]
+        import narwhals.stable.v2 as nw
 
-        return _safe_indexing(rows, some)
+        frame = nw.from_native(rows, eager_only=True, allow_series=True, pass_through=True)
+        if frame is not rows:
+            return frame[places].to_native()
+        return rows[places] if hasattr(rows, "shape") else [rows[place] for place in places]
     if not is_array(some):
         some = np.asarray(some)
     if is_numpy(rows):

@@ -26,11 +26,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
-from sklearn.utils import _safe_indexing
 
 from ..exceptions import InputError
 from ..weights.discriminative import fit_weighted, takes_sample_weight
-from .array import Flags, Real, Rows
+from .array import Flags, Real, Rows, take_rows
 from .copies import FEW_DISTINCT, tells_apart
 from .hashing import RowUnits, keys_repeat, mixed_hash, row_hash
 from .parallel import one_thread
@@ -97,11 +96,11 @@ class Features:
 
     def rows(self, rows: Rows) -> Features:
         """Keep some of the training rows."""
-        return Features(_safe_indexing(self.train, rows), self.target)
+        return Features(take_rows(self.train, rows), self.target)
 
     def target_rows(self, rows: Rows) -> Features:
         """Keep some of the target rows."""
-        return Features(self.train, _safe_indexing(self.target, rows))
+        return Features(self.train, take_rows(self.target, rows))
 
     def beside(self, train: Real, target: Real) -> Features:
         """Add columns."""
@@ -365,7 +364,7 @@ def _fit_folds(
             used = np.flatnonzero(~held if weight is None else ~held & (weight > 0))
             if most is not None and len(used) > most:
                 used = used[:: -(-len(used) // most)]
-            fitted = _fit(model, _safe_indexing(X, used), y[used], weight, used, classes)
+            fitted = _fit(model, take_rows(X, used), y[used], weight, used, classes)
             _fill(own, fitted, X, held if some is None else held & some)
             train[held] += own[held]
             models.append(fitted)
@@ -380,7 +379,7 @@ def _fill(found: Real, predict: Callable[[Any], Real], X: Any, which: Flags) -> 
     rows = np.flatnonzero(which)
     for start in range(0, len(rows), _ROWS):
         part = rows[start : start + _ROWS]
-        found[part] = predict(_safe_indexing(X, part))
+        found[part] = predict(take_rows(X, part))
 
 
 def _fit(

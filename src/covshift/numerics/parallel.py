@@ -109,8 +109,9 @@ class _BlasLimit:
 
 
 def _set_threads(library: Any, count: int) -> None:
-    # Of newer versions, set_num_threads does nothing in any but the first thread that called it.
-    getattr(library, "_real_set_num_threads", library.set_num_threads)(count)
+    if hasattr(library, "clear_controlling_thread"):  # else only one thread may set it
+        library.clear_controlling_thread(force=True)
+    library.set_num_threads(count)
 
 
 _blas_limit = _BlasLimit()

@@ -159,9 +159,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def _filters() -> list[Any]:
-    # Python 3.14 can give every thread filters of its own, and then says which these are.
-    found = getattr(warnings, "_get_filters", lambda: warnings.filters)()
-    return cast("list[Any]", found)
+    return cast("list[Any]", warnings.filters)
 
 
 def _forget_what_was_shown() -> None:

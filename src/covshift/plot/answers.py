@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
+import narwhals.stable.v2 as nw
 import numpy as np
-from sklearn.utils import _safe_indexing
 
 from ..data.validation import column_names
 from ..engine.explanation import shortened
 from ..exceptions import InputError
-from ..numerics.array import Real, Rows
+from ..numerics.array import Real, Rows, is_array, to_numpy
 from . import style
 
 
@@ -430,8 +430,8 @@ def _feature(X: Any, feature: int | str) -> tuple[Any, str]:
         raise InputError(
             f"feature={feature!r} is not one of the columns: {', '.join(map(repr, names[:8]))}."
         )
-    column = _safe_indexing(X, [number], axis=1)
-    values = np.asarray(column).reshape(-1)
+    column = X[:, number] if is_array(X) else nw.from_native(X, eager_only=True)[:, number]
+    values = to_numpy(column)
     try:
         return values.astype(np.float64), names[number]
     except (TypeError, ValueError):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from ..data import Samples
 from ..data.parameters import one_of
@@ -20,7 +20,7 @@ from ..diagnostics.summary import (
     thinned,
 )
 from ..exceptions import InputError
-from ..numerics.array import Real
+from ..numerics.array import Real, row_count
 from ..numerics.distances import feature_differences
 from ..weights import effective_sample_size
 from ..weights.points import pooled_units
@@ -97,7 +97,7 @@ class ECDFDisplay:
         )
         w = None
         if weights is not None:
-            w = samples.of_these(check_weight(weights, _num_samples(X), "weights", of="X"))
+            w = samples.of_these(check_weight(weights, row_count(X), "weights", of="X"))
         names = tuple(part.name for part in samples.features)
         return cls.of(distribution_of(samples, _column(feature, names), w)).plot(ax)
 
@@ -259,7 +259,7 @@ class LovePlotDisplay:
         )
         after = None
         if weights is not None:
-            w = samples.of_these(check_weight(weights, _num_samples(X), "weights", of="X"))
+            w = samples.of_these(check_weight(weights, row_count(X), "weights", of="X"))
             after = feature_differences(samples, w)
         names = [feature.name for feature in samples.features]
         return cls(names, feature_differences(samples), after).plot(ax)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_consistent_length
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from ..data.features import column_shares, feature_groups, members
 from ..data.fields import COUNT, FINITE, NONNEGATIVE, POSITIVE, Kind, Maybe, OrNone, Part, Reals
@@ -33,7 +33,7 @@ from ..encoding.samples import encode_samples
 from ..exceptions import FewRowsWarning, InputError, NoOverlapError, WeightWarning
 from ..margins import Margins
 from ..margins.reading import Reading
-from ..numerics.array import Real, Rows, is_numpy, take_rows, to_numpy
+from ..numerics.array import Real, Rows, is_numpy, row_count, take_rows, to_numpy
 from ..numerics.parallel import one_blas_thread
 from ..numerics.row_sample import ENOUGH_ROWS, drawn_rows
 from ..numerics.support import Uncovered, parts_apart, uncovered, warn_of_apart
@@ -296,7 +296,7 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
             refuse_margins(margins, "X_target", type(self).__name__)
         refuse_target_weights(target_weight=target_weight)
         self.encoder_ = None
-        design = design_of(sample_weight, _num_samples(X))
+        design = design_of(sample_weight, row_count(X))
         self._refuse_if_ignored(design)
         reading = self._read(margins, X if design.kept.all() else take_rows(X, design.kept))
         points = reading.encode(X)
