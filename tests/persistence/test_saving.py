@@ -68,6 +68,7 @@ TWO = np.where(X[:, 0] + 0.3 * rng.normal(size=40) > 0, "yes", "no")
 THREE = np.digitize(X[:, 0], [-0.5, 0.5]) - 1
 NUMBER = X[:, 0] ** 2 + 0.1 * rng.normal(size=40)
 FAR = T + np.array([8.0, 0, 0])
+PARTLY = np.vstack([T[:5], FAR])  # most of it beyond what the training rows cover
 NAMES = ["age", "income", "été <b>"]
 TREES = {"n_estimators": 3, "min_samples_leaf": 3}
 
@@ -337,7 +338,7 @@ def test_groups_margins_frames_and_gaps_come_back_with_a_calibrated_model(tmp_pa
     np.testing.assert_array_equal(
         np.asarray(again.predict_interval(NEW)), np.asarray(of_margins.predict_interval(NEW))
     )
-    far = calibrated(*CONFORMAL["intervals"], target=FAR)
+    far = calibrated(*CONFORMAL["intervals"], target=PARTLY)
     found = saved(far, tmp_path).predict_interval(FAR)
     assert found.share_infinite == 1
     assert found.notes == far.predict_interval(FAR).notes
@@ -430,7 +431,7 @@ def test_more_models_than_a_file_may_hold_are_refused_and_fewer_come_back(tmp_pa
     ],
 )
 def test_a_calibration_that_does_not_fit_together_is_refused(change, words, tmp_path):
-    model = calibrated(*CONFORMAL["intervals"], target=FAR)
+    model = calibrated(*CONFORMAL["intervals"], target=PARTLY)
     model.expected_coverage(0.9)  # not known, which is kept as well
     path = tmp_path / "e.covshift"
     covshift.save(model, path)
