@@ -24,7 +24,8 @@ from sklearn.preprocessing import StandardScaler
 
 from covshift import VSVC, VSVR, Kernel
 from covshift.corrections import Additive, Multiplicative, Sliced, Unweighted
-from covshift.datasets import make_ringnorm, make_survey
+from covshift.datasets import make_survey
+from reproduction.generators import make_ringnorm
 
 TITLE = "Which form of V, and how much of it"
 N_TRAIN, SEEDS = 150, 20

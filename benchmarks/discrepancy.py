@@ -42,21 +42,20 @@ from weights import FUNCTIONS
 import covshift.machine.auto as auto
 from covshift import VSVR, Kernel, Reweighted
 from covshift.corrections import Additive, Importance
-from covshift.datasets import (
-    bias_by_feature,
-    bias_by_norm,
-    load_banknote,
-    load_cancer,
-    load_diabetes,
-    load_ringnorm,
-    load_twonorm,
-    make_survey,
-)
+from covshift.datasets import make_survey
 from covshift.exceptions import NoOverlapError
 from covshift.numerics.statistics import least
 from covshift.weights import ULSIF, CDFWeights, Discriminative, EnergyWeights, TiltedCDFWeights
 from covshift.weights.cdf import penalty as _penalty
 from covshift.weights.cdf import weighter as cdf
+from reproduction.biasing import bias_by_feature, bias_by_norm
+from reproduction.loaders import (
+    load_banknote,
+    load_cancer,
+    load_diabetes,
+    load_ringnorm,
+    load_twonorm,
+)
 
 TITLE = "How strong weights are: their level, new rows, learners, penalties"
 

@@ -42,6 +42,7 @@ from typing import Any
 HERE = Path(__file__).parent
 ROOT = HERE.parent
 RESULTS, PARTS = HERE / "results", HERE / ".parts"
+sys.path.append(str(ROOT))  # for the package `reproduction`, which lies beside this folder
 PART_SECONDS = 30.0
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 PACKAGES = ("numpy", "scipy", "scikit-learn", "covshift")

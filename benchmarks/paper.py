@@ -8,19 +8,15 @@ is not there is left out.
 
 from __future__ import annotations
 
-import sys
-
 from harness import ROOT, Work, main, table
 
-sys.path[:0] = [] if str(ROOT) in sys.path else [str(ROOT)]
-
-from reproduction import data  # noqa: E402
-from reproduction.cli import choose, parser  # noqa: E402
-from reproduction.configuration import Job, Key, dataset_of, read_settings  # noqa: E402
-from reproduction.reporting.claims import claims  # noqa: E402
-from reproduction.runner import run_job  # noqa: E402
-from reproduction.store import Store  # noqa: E402
-from reproduction.trials import Trials  # noqa: E402
+from reproduction import data
+from reproduction.cli import choose, parser
+from reproduction.configuration import Job, Key, dataset_of, read_settings
+from reproduction.reporting.claims import claims
+from reproduction.runner import run_job
+from reproduction.store import Store
+from reproduction.trials import Trials
 
 TITLE = "The paper's experiments"
 OUT = ROOT / "out" / "reproduction"

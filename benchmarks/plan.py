@@ -24,12 +24,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from tables_data import REGRESSION, TABLES, available, half, load
 
-from covshift import datasets
 from covshift.evaluations import plans
 from covshift.evaluations.labelled import Labelled
 from covshift.evaluations.masses import Masses
 from covshift.evaluations.metrics import class_metrics
 from covshift.evaluations.numbers import losses
+from reproduction import loaders
 
 TITLE = "Does a plan save labels?"
 N, M, LABELS, DRAWS, RUNS, REDRAWN = 800, 3000, 100, 80, 3, 200
@@ -118,7 +118,7 @@ def drawn(name, rng, rows, target):
         X, T = rng.normal(size=(rows, 4)), rng.normal([0.6, 0, -0.3, 0], size=(target, 4))
         return X, make(X, rng, 0.0), T, make(T, rng, 1.0)
     if name in SHIPPED:
-        found = getattr(datasets, SHIPPED[name][1])()
+        found = getattr(loaders, SHIPPED[name][1])()
         P, y = np.asarray(found.data, float), np.unique(found.target, return_inverse=True)[1]
     elif name == "digits above 4":
         P, y = load_digits(return_X_y=True)

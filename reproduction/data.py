@@ -8,17 +8,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from covshift import datasets
 from covshift.numerics.array import Real
 
+from . import generators, loaders
+from .loaders import DatasetNotFoundError
+
 LOADERS = {
-    "cancer": datasets.load_cancer,
-    "diabetes": datasets.load_diabetes,
-    "banknote": datasets.load_banknote,
-    "ringnorm": datasets.load_ringnorm,
-    "twonorm": datasets.load_twonorm,
+    "cancer": loaders.load_cancer,
+    "diabetes": loaders.load_diabetes,
+    "banknote": loaders.load_banknote,
+    "ringnorm": loaders.load_ringnorm,
+    "twonorm": loaders.load_twonorm,
 }
-GENERATORS = {"ringnorm": datasets.make_ringnorm, "twonorm": datasets.make_twonorm}
+GENERATORS = {"ringnorm": generators.make_ringnorm, "twonorm": generators.make_twonorm}
 _GENERATED_ROWS = 3000
 
 
@@ -36,7 +38,7 @@ def _load(name: str, source: str) -> tuple[Real, NDArray[np.int64]]:
         data: Any = LOADERS[name]()
         return data.X, data.y
     if name not in GENERATORS:
-        raise datasets.DatasetNotFoundError(f"There is no generator for the {name} data.")
+        raise DatasetNotFoundError(f"There is no generator for the {name} data.")
     return GENERATORS[name](_GENERATED_ROWS, random_state=0)
 
 
@@ -52,6 +54,6 @@ def absent(names: set[str], source: str) -> dict[str, str]:
     for name in sorted(names):
         try:
             load(name, source)
-        except (datasets.DatasetNotFoundError, ValueError) as error:
+        except (DatasetNotFoundError, ValueError) as error:
             reasons[name] = str(error)
     return reasons

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from covshift.datasets import bias_by_feature
 from covshift.numerics.array import Real
 
 from . import table
+from .biasing import bias_by_feature
 from .configuration import Job, Settings
 from .data import scaled
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from covshift.datasets import bias_by_norm
 from covshift.numerics.array import Real
 
 from . import table
+from .biasing import bias_by_norm
 from .configuration import Job, Settings
 from .data import scaled
 

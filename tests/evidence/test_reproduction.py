@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import reproduction
-from covshift.datasets import make_twonorm
 from reproduction import publish
 from reproduction.cli import choose, parser, remaining
 from reproduction.configuration import Key, read_expected, read_settings
 from reproduction.contenders import CONTENDERS, Sample
+from reproduction.generators import make_twonorm
 from reproduction.machine import Machine, unit_diagonal
 from reproduction.reporting import open_choices
 from reproduction.reporting.claims import claims

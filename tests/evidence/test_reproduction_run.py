@@ -14,10 +14,10 @@ import pytest
 
 pytest.importorskip("matplotlib", reason="the figures need matplotlib")
 
-from covshift.datasets import DatasetNotFoundError
 from reproduction import data, runner
 from reproduction.cli import main
 from reproduction.configuration import Key, read_settings
+from reproduction.loaders import DatasetNotFoundError
 from reproduction.store import Store
 
 ROOT = Path(__file__).parents[2]

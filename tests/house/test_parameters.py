@@ -269,8 +269,7 @@ FUNCTIONS = [
     (lambda: bounds.half_width_1d(True, 0.9), "n_target=True"),
     (lambda: bounds.confidence_1d(10, "wide"), "half_width='wide'"),
     (lambda: datasets.make_survey(0), "n_train=0"),
-    (lambda: datasets.make_twonorm(2.5), "n_samples=2.5"),
-    (lambda: datasets.bias_by_norm(np.eye(4), factor="x"), "factor='x'"),
+    (lambda: datasets.make_sigmoid_shift(2.5), "n_train=2.5"),
     (
         lambda: estimates.estimate([[1.0]], [1.0], [[1.0]], replicates=1),
         "replicates=1",

@@ -203,21 +203,8 @@ def of_data(function: Callable[..., Any], answer: Callable[[Problem], Any], **mo
     return Entry(f"datasets.{name}", answer, ("X",), covers=(name,), **more)
 
 
-def biased(function: Callable[..., Any], **options: Any) -> Entry:
-    def answer(problem: Problem) -> Any:
-        found = function(problem.X, n_train=8, random_state=0, **options)
-        return np.r_[found.train, found.target]
-
-    return of_data(function, answer)
-
-
 def probability(function: Callable[..., Any]) -> Entry:
     return of_data(function, lambda p: function(p.X))
-
-
-def accepted(problem: Problem) -> Any:
-    found = datasets.bias_by_acceptance(problem.X, n_train=4, n_target=6, random_state=0)
-    return np.r_[found.train, found.target]
 
 
 def in_unit_cube(problem: Problem) -> Problem:
@@ -300,12 +287,7 @@ ANSWERS = [
         tables=True,
         called=RESIDUALS,
     ),
-    of_data(datasets.bias_by_acceptance, accepted, start=in_unit_cube),
-    biased(datasets.bias_by_feature),
-    biased(datasets.bias_by_norm),
     probability(datasets.sigmoid_probability),
-    probability(datasets.twonorm_probability),
-    probability(datasets.ringnorm_probability),
     Entry(
         "repeat_rows",
         lambda p: np.mean(covshift.repeat_rows(p.X, p.y, p.sample_weight)[0], axis=0),

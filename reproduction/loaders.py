@@ -21,18 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
-from ..exceptions import InputError
-from ..numerics.array import Real, Whole
-from ..numerics.quiet import quiet
-
-__all__ = [
-    "DatasetNotFoundError",
-    "load_banknote",
-    "load_cancer",
-    "load_diabetes",
-    "load_ringnorm",
-    "load_twonorm",
-]
+from covshift.exceptions import InputError
+from covshift.numerics.array import Real, Whole
 
 
 class DatasetNotFoundError(FileNotFoundError):
@@ -62,15 +52,8 @@ def load_cancer(data_home: str | os.PathLike[str] | None = None) -> Bunch:
         If there is no file, and OpenML cannot be reached or sends no data.
     ValueError
         If the file cannot be read, or it or what OpenML sent is not the known data.
-
-    Examples
-    --------
-    >>> from covshift.datasets import load_cancer
-    >>> cancer = load_cancer()  # doctest: +SKIP
-    >>> cancer.X.shape  # doctest: +SKIP
-    (683, 9)
     """
-    return _load(CANCER, data_home)
+    return load(CANCER, data_home)
 
 
 def load_diabetes(data_home: str | os.PathLike[str] | None = None) -> Bunch:
@@ -78,14 +61,8 @@ def load_diabetes(data_home: str | os.PathLike[str] | None = None) -> Bunch:
 
     Zeros that mean missing are left as 0. Source: Smith et al. (1988); OpenML ``diabetes``, data
     id 37. Parameters, result and errors as in ``load_cancer``; the file is ``diabetes.csv``.
-
-    Examples
-    --------
-    >>> from covshift.datasets import load_diabetes
-    >>> load_diabetes().X.shape  # doctest: +SKIP
-    (768, 8)
     """
-    return _load(DIABETES, data_home)
+    return load(DIABETES, data_home)
 
 
 def load_banknote(data_home: str | os.PathLike[str] | None = None) -> Bunch:
@@ -93,14 +70,8 @@ def load_banknote(data_home: str | os.PathLike[str] | None = None) -> Bunch:
 
     Source: Lohweg (2012); OpenML ``banknote-authentication``, data id 1462. Parameters, result
     and errors as in ``load_cancer``; the file is ``banknote.csv``.
-
-    Examples
-    --------
-    >>> from covshift.datasets import load_banknote
-    >>> load_banknote().X.shape  # doctest: +SKIP
-    (1372, 4)
     """
-    return _load(BANKNOTE, data_home)
+    return load(BANKNOTE, data_home)
 
 
 def load_ringnorm(data_home: str | os.PathLike[str] | None = None) -> Bunch:
@@ -108,14 +79,8 @@ def load_ringnorm(data_home: str | os.PathLike[str] | None = None) -> Bunch:
 
     Source: Breiman (1996); OpenML ``ringnorm``, data id 1496. Parameters, result and errors as
     in ``load_cancer``; the file is ``ringnorm.csv``. ``make_ringnorm`` draws new rows.
-
-    Examples
-    --------
-    >>> from covshift.datasets import load_ringnorm
-    >>> load_ringnorm().X.shape  # doctest: +SKIP
-    (7400, 20)
     """
-    return _load(RINGNORM, data_home)
+    return load(RINGNORM, data_home)
 
 
 def load_twonorm(data_home: str | os.PathLike[str] | None = None) -> Bunch:
@@ -123,18 +88,12 @@ def load_twonorm(data_home: str | os.PathLike[str] | None = None) -> Bunch:
 
     Source: Breiman (1996); OpenML ``twonorm``, data id 1507. Parameters, result and errors as in
     ``load_cancer``; the file is ``twonorm.csv``. ``make_twonorm`` draws new rows.
-
-    Examples
-    --------
-    >>> from covshift.datasets import load_twonorm
-    >>> load_twonorm().X.shape  # doctest: +SKIP
-    (7400, 20)
     """
-    return _load(TWONORM, data_home)
+    return load(TWONORM, data_home)
 
 
-def _load(source: Source, data_home: str | os.PathLike[str] | None) -> Bunch:
-    path = _folder(data_home) / source.filename
+def load(source: Source, data_home: str | os.PathLike[str] | None) -> Bunch:
+    path = folder_of(data_home) / source.filename
     if path.exists():
         X, y = _read(source, path)
     else:
@@ -151,7 +110,7 @@ def _load(source: Source, data_home: str | os.PathLike[str] | None) -> Bunch:
     )
 
 
-def _folder(data_home: str | os.PathLike[str] | None) -> Path:
+def folder_of(data_home: str | os.PathLike[str] | None) -> Path:
     chosen = data_home or os.environ.get("COVSHIFT_DATA")
     if chosen:
         return Path(chosen).expanduser()
@@ -195,7 +154,8 @@ def _fetch(source: Source, path: Path) -> tuple[Real, Whole]:
 def _from_openml(data_id: int) -> tuple[Real, NDArray[Any]]:
     from sklearn.datasets import fetch_openml  # slow to import, and seldom needed
 
-    with quiet(UserWarning, message="A network error occurred"):
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "A network error occurred", UserWarning)
         # liac-arff: the other parser needs pandas. No cache: the canonical form is kept instead.
         X, classes = fetch_openml(
             data_id=data_id,
@@ -216,9 +176,6 @@ def _keep(path: Path, source: Source, X: Real, y: Whole) -> None:
 
 
 # What is known about each real data set: its columns, where it comes from, and its checksum.
-
-
-__all__ = ["BANKNOTE", "CANCER", "DIABETES", "RINGNORM", "TWONORM", "Source"]
 
 
 class Source(NamedTuple):
@@ -325,9 +282,6 @@ TWONORM = Source(
 
 
 # Read, check and write labelled tables: CSV with a header, numbers, and a last column of 0/1.
-
-
-__all__ = ["checksum", "read_table", "write_table"]
 
 
 def read_table(path: Path, columns: Sequence[str]) -> tuple[Real, Whole]:
