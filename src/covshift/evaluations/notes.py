@@ -88,8 +88,8 @@ def about_scores(scored: Scored) -> Iterator[Note]:
         command = text
         if scored.given == "scores" and len(scored.classes) == 2:
             text += " Scores beyond 0 and 1 are cut at 0, unless "
-            command = text + "--threshold says otherwise."
-            text += "Predictions(..., threshold=...) is passed."
+            command = text + "you pass --threshold."
+            text += "you pass Predictions(..., threshold=...)."
         yield Note("one prediction", text, "warning", command)
     if scored.given != "scores":
         return

@@ -98,7 +98,7 @@ def take_rows(rows: Any, some: Any) -> Any:
         frame = nw.from_native(rows, eager_only=True, allow_series=True, pass_through=True)
         if frame is not rows:
             return frame[places].to_native()
-        return rows[places] if hasattr(rows, "shape") else [rows[place] for place in places]
+        return rows[places, ...] if hasattr(rows, "shape") else [rows[place] for place in places]
     if not is_array(some):
         some = np.asarray(some)
     if is_numpy(rows):
