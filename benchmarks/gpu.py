@@ -196,13 +196,11 @@ def variants(s):
         ("multiplicative", "plain torch, float32"): plain_multiplicative,
         ("multiplicative", "plain torch, TF32"): tensor_float(plain_multiplicative),
         ("multiplicative", "plain torch, float64"): in_double(plain_multiplicative),
-        ("multiplicative", "library (whole numbers of 35 bits)"): library_product("multiplicative"),
+        ("multiplicative", "library, float64"): library_product("multiplicative"),
         ("additive", "plain torch (index_add), float32"): plain_additive,
         ("additive", "plain torch (index_add), float64"): in_double(plain_additive),
         ("additive", "sparse product, float32"): sparse_additive,
-        ("additive", "library (compiled values, sparse product, float64)"): library_product(
-            "additive"
-        ),
+        ("additive", "library (sparse product), float64"): library_product("additive"),
     }
 
 
@@ -258,16 +256,6 @@ def stages(s):
         "bits times values, float64": lambda: B.double() @ A,
         "squares A'A, float64": lambda: device_gram(A, w),
     }
-    compiled = features.compiled(X)
-    if compiled is not None:
-        from covshift.numerics.device.arrays import bits_times_digits
-
-        gaussian, _ = compiled
-        out = torch.empty_like(A)
-        digits = gaussian.digits(X, w)
-        work["values, compiled"] = lambda: gaussian.write(X, w, out)
-        work["digits of values, compiled"] = lambda: gaussian.digits(X, w)
-        work["bits times digits"] = lambda: bits_times_digits(B, digits)
     scale = s.N / s.block
     lines = []
     for name, task in work.items():

@@ -200,18 +200,6 @@ def test_many_thresholds_are_searched_on_a_coarse_grid(torch):
     np.testing.assert_allclose(single.predict_weights(rows), one.weights_, atol=2e-3)
 
 
-def test_products_of_bits_and_digits_are_those_in_double_precision(torch):
-    from covshift.numerics.device.arrays import as_digits, bits_times_digits
-
-    A = torch.asarray(rng.normal(size=(1001, 7)) * 10.0 ** np.arange(-3, 4))
-    A[:, 3] = 0
-    B = torch.asarray(rng.integers(0, 2, (21, 1001)).astype("uint8"))
-    digits, unit = as_digits(A)
-    found = bits_times_digits(B, digits)[:21, :7] - B.double() @ A / unit
-    assert float(found.abs().max()) < 1e-9
-    assert float(found.abs().max()) > 0  # they are digits, and not the numbers
-
-
 @pytest.mark.parametrize("correction", ["additive", "blended", "multiplicative", "none"])
 @pytest.mark.parametrize("reg", [1e-4, "cv"])
 def test_single_precision_is_as_good_as_double(torch, correction, reg):

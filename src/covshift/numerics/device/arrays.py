@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any
 
-import numpy as np
-
-from ..array import Real
 from ..quiet import quiet
 
 
@@ -34,20 +31,9 @@ class DeviceColumns:
 
     def dominance_totals(self, masks: MaskTables, bits: Any, w: Any) -> Any:
         """Sums of w times the columns, and of w, over what each target dominates: (M, q + 1)."""
-        import torch
-
-        w, B = w.double(), masks.unpacked(bits)
-        last = self._with_weights(w)
-        compiled = None if self._features is None else self._features.compiled(self._X)
-        if compiled is None or not digits_serve(self._X):
-            return (B.double() @ self._weighted(w, last))[: masks.count]
-        gaussian, points = compiled
-        unit = w.amax().clamp_min(1e-300)
-        values = bits_times_digits(B, gaussian.digits(points, w / unit))
-        digits, units = as_digits(last)
-        rest = bits_times_digits(B, digits)
-        found = [values[:, : gaussian.count] * unit, rest[:, : last.shape[1]] * units]
-        return torch.cat(found, dim=1)[: masks.count]
+        w = w.double()
+        B = masks.unpacked(bits).double()
+        return (B @ self._weighted(w, self._with_weights(w)))[: masks.count]
 
     def _with_weights(self, w: Any) -> Any:
         import torch
@@ -60,15 +46,7 @@ class DeviceColumns:
 
         if self._features is None:
             return torch.cat([w[:, None] * self._others[:, :0], last], dim=1)
-        compiled = self._features.compiled(self._X)
-        if compiled is None:
-            return torch.cat([w[:, None] * self._features(self._X.double()), last], dim=1)
-        gaussian, points = compiled
-        D = gaussian.count
-        out = torch.empty((len(w), D + last.shape[1]), dtype=torch.float64, device=w.device)
-        gaussian.write(points, w, out)
-        out[:, D:] = last
-        return out
+        return torch.cat([w[:, None] * self._features(self._X.double()), last], dim=1)
 
 
 # Sums of the rows of PyTorch tensors into the bins of one-dimensional views.
@@ -165,13 +143,7 @@ class MaskTables:
 #
 # Sums over millions of rows are whitened afterwards (`machine.landmark_basis`), which multiplies
 # their rounding: with kernel values of single precision fits were off by 6%. So they are made in
-# double precision whatever the precision of the rows. On large blocks the 0/1 dominance matrix
-# meets values of at most one as whole numbers, digits to the base 128: products of bits and digits
-# of seven bits are exact.
-
-
-DIGITS = 5  # of seven bits: 35 bits, an error of 1.5e-11
-SIZES = 8  # what products of whole numbers want their sizes to be a multiple of
+# double precision whatever the precision of the rows.
 
 
 def device_gram(A: Any, w: Any) -> Any:
@@ -192,52 +164,12 @@ def device_gram(A: Any, w: Any) -> Any:
     return gram
 
 
-def bits_times_digits(B: Any, digits: Any) -> Any:
-    """B A (M, D) in float64, for 0/1 bytes B (M, b) and A (b, D) as digits (DIGITS, D, b)."""
-    import torch
-
-    B = torch.nn.functional.pad(B, (0, -B.shape[1] % SIZES, 0, -B.shape[0] % SIZES))
-    found = torch._int_mm(B.view(torch.int8), digits.reshape(-1, digits.shape[2]).T)
-    places = 128.0 ** -torch.arange(1, DIGITS + 1, dtype=torch.float64, device=B.device)
-    return torch.einsum("mpd,p->md", found.reshape(len(B), DIGITS, -1).double(), places)
-
-
-def as_digits(A: Any) -> tuple[Any, Any]:
-    """Columns A (b, q) as digits (DIGITS, q, b), rounded up, and their units (q,)."""
-    import torch
-
-    unit = A.abs().amax(dim=0).clamp_min(1e-300)
-    rest = (A / unit).T
-    q, b = (-(-size // SIZES) * SIZES for size in rest.shape)
-    digits = torch.zeros((DIGITS, q, b), dtype=torch.int8, device=A.device)
-    for digit in digits:
-        rest = rest * 128
-        whole = rest.round().clamp_(-127, 127)
-        digit[: A.shape[1], : A.shape[0]] = whole
-        rest = rest - whole
-    return digits, unit
-
-
 def device_eigh(K: Any, example: Any) -> tuple[Any, Any]:
     """Eigenvalues and eigenvectors of a NumPy matrix, computed where ``example`` lies."""
     import torch
 
     values, vectors = torch.linalg.eigh(torch.asarray(K, device=example.device))
     return values.cpu().numpy(), vectors.cpu().numpy()
-
-
-@cache
-def whole_products(device: Any) -> bool:
-    """Whether products of whole numbers of eight bits exist there."""
-    import torch
-
-    if device.type != "cuda" or not hasattr(torch, "_int_mm"):
-        return False
-    try:
-        one = torch.ones((32, 32), dtype=torch.int8, device=device)
-        return bool((torch._int_mm(one, one.T) == 32).all())
-    except (TypeError, RuntimeError, NotImplementedError):
-        return False
 
 
 # A device whose memory is full, in words.
@@ -256,78 +188,3 @@ def enough_memory(work: str, instead: str) -> Iterator[None]:
             f"{instead}, or free what other tensors take (torch.cuda.empty_cache()), or pass "
             "NumPy arrays, which are worked on by the CPU in blocks."
         ) from error
-
-
-# Gaussian kernel values on a GPU in one pass, by compiled kernels (Triton comes with PyTorch).
-#
-# Written with tensors, a value passes through memory four times (distance, cut at zero,
-# exponential, weight). A compiled kernel writes it once: as a number, for sums into bins, or as
-# digits to the base 128, for products with the 0/1 dominance matrix, which are then exact products
-# of whole numbers.
-
-
-_MOST_FEATURES = 64  # which the kernels unroll
-_VALUES = {"ROWS": 8, "COLUMNS": 128}  # a program writes
-_DIGITS = {"ROWS": 64, "COLUMNS": 16}
-
-
-class CompiledGaussian:
-    """w exp(-gamma |x - z|^2) for the landmarks Z (D, n), on one device."""
-
-    def __init__(self, gamma: float, Z: Real, example: Any) -> None:
-        import torch
-
-        self._root, center = float(np.sqrt(gamma)), Z.mean(axis=0)
-        z = (Z - center) * self._root
-        self.count = len(Z)
-        self._center, self._z, self._squares = (
-            torch.asarray(part, device=example.device)
-            for part in (center, np.ascontiguousarray(z.T), (z**2).sum(axis=1))
-        )
-
-    def write(self, X: Any, w: Any, out: Any) -> None:
-        """Write the values of the rows X (b, n), of weights w (b,), to ``out`` (b, D), float64."""
-        from .gaussian_kernels import write_values
-
-        given, grid = self._given(X, w, out, _VALUES)
-        write_values[grid](*given, out.stride(0), FEATURES=X.shape[1], **_VALUES)
-
-    def digits(self, X: Any, w: Any) -> Any:
-        """Return values of at most one as digits: (DIGITS, D, b) of int8, D and b rounded up."""
-        import torch
-
-        from .gaussian_kernels import write_digits
-
-        D, b = (-(-size // SIZES) * SIZES for size in (self.count, X.shape[0]))
-        out = torch.zeros((DIGITS, D, b), dtype=torch.int8, device=X.device)
-        given, grid = self._given(X, w, out, _DIGITS)
-        write_digits[grid](*given, b, D * b, FEATURES=X.shape[1], DIGITS=DIGITS, **_DIGITS)
-        return out
-
-    def _given(self, X: Any, w: Any, out: Any, tile: dict[str, int]) -> tuple[Any, Any]:
-        x = ((X.double() - self._center) * self._root).contiguous()
-        b = len(x)
-        grid = (-(-b // tile["ROWS"]), -(-self.count // tile["COLUMNS"]))
-        given = (x, (x**2).sum(dim=1), w.contiguous(), self._z, self._squares, out, b, self.count)
-        return given, grid
-
-
-def compiled_gaussian(kernel: Any, Z: Real, example: Any) -> CompiledGaussian | None:
-    """Return the compiled form of a Gaussian kernel, where the device has it."""
-    if example.device.type != "cuda" or kernel.name != "rbf" or Z.shape[1] > _MOST_FEATURES:
-        return None
-    return CompiledGaussian(kernel.gamma, Z, example) if _has_triton() else None
-
-
-def digits_serve(X: Any) -> bool:
-    """Whether products of whole numbers serve rows X (b, n)."""
-    return len(X) >= 1 << 14 and whole_products(X.device)
-
-
-@cache
-def _has_triton() -> bool:
-    try:
-        import triton  # noqa: F401
-    except ImportError:
-        return False
-    return True

@@ -10,7 +10,6 @@ import numpy as np
 from ..array import Array, Real, like
 from ..coordinates import OnCoordinates
 from ..kernels import KernelSum, NamedKernel
-from .arrays import compiled_gaussian
 
 KERNELS = ("rbf", "laplacian", "linear")
 """Kernels that are computed on the device."""
@@ -37,10 +36,6 @@ class OnDeviceCoordinates:
     def __call__(self, X: Array) -> Array:
         """Kernel values of the rows X (b, n): (b, D)."""
         return self._inner(self._coordinates(X))
-
-    def compiled(self, X: Array) -> Any:
-        """Return what writes the values in one pass and the rows to give it, or None."""
-        return self._inner.compiled(self._coordinates(X))
 
 
 class SumFeatures:
@@ -82,9 +77,6 @@ class SumFeatures:
             K += part(X[:, k] * root).mul_(amplitude)
         return K
 
-    def compiled(self, X: Array) -> None:
-        """Return None: there is no compiled form."""
-
 
 class KernelValues:
     """K(x, Z) on a device."""
@@ -95,7 +87,6 @@ class KernelValues:
         # Centred, so that |x - z|^2 = |x|^2 - 2 x'z + |z|^2 cancels as little as it can.
         center = Z.mean(axis=0) if kernel.name == "rbf" else np.zeros(Z.shape[1])
         self._center, self._Z = like(center, example), like(Z - center, example)
-        self._compiled = compiled_gaussian(kernel, Z, example)
         if kernel.name == "rbf":
             z, gamma = Z - center, self._gamma
             table = np.vstack(
@@ -116,10 +107,6 @@ class KernelValues:
         ones = torch.ones_like(x[:, :1])
         augmented = torch.cat([x, (x**2).sum(dim=1, keepdim=True), ones], dim=1)
         return (augmented @ self._table).clamp_(max=0.0).exp_()
-
-    def compiled(self, X: Array) -> Any:
-        """Return what writes the values in one pass and the rows to give it, or None."""
-        return None if self._compiled is None else (self._compiled, X)
 
 
 def row_blocks(X: Array, bytes_per_row: int) -> Iterator[slice]:
