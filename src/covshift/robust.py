@@ -189,7 +189,7 @@ class RobustBiasAware(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _after_loading(self) -> None:
         n = self.n_features_in_ if self._frame is None else len(self._frame.groups)
         if self.coef_.shape[1] != n:
-            raise ValueError(f"coefficients of another number of columns than {n}")
+            raise ValueError(f"coefficients for a number of columns other than {n}")
         if len(self.classes_) < 2:
             raise ValueError("fewer than two classes")
         if self.weighter_ is not None and not hasattr(self.weighter_, "predict_weights"):

@@ -221,7 +221,7 @@ def test_the_column_of_the_outcome_may_hold_them(files, labelled):
     assert by_name.code == 0, by_name.err
     other = call(files, "--target-outcome", "seen", target="labelled.csv")
     assert by_name.out.splitlines()[0] == other.out.splitlines()[0]
-    assert "with 40 outcomes of it" in by_name.out
+    assert "using 40 of its own outcomes" in by_name.out
 
 
 @pytest.mark.parametrize(

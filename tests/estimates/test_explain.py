@@ -121,7 +121,7 @@ def test_rows_are_not_kept_in_files(mean):
 
 def test_it_prints_stores_and_exports(mean):
     why = mean.explain()
-    assert "all columns together" in str(why)
+    assert TOGETHER in str(why)
     assert "<table" in why._repr_html_()
     assert json.loads(json.dumps(why.to_dict()))["table"][0]["column"] == "age"
     assert why.to_frame()["column"].iloc[0] == "age"
@@ -381,7 +381,9 @@ def test_a_rest_larger_than_the_change_is_told():
         change = Share("change", -0.009, 0.005, (-0.03, 0.01))
         return Explanation("AUC", 0.911, 0.902, change, Table(rows), 0.95).sentence
 
-    assert said(-0.028).endswith("; a first guess only, since the rest is larger (-0.0280).")
+    assert said(-0.028).endswith(
+        "; a first guess only: what is not attributed is larger (-0.0280)."
+    )
     assert "first guess" not in said(-0.005)
 
 

@@ -187,7 +187,7 @@ def test_columns_of_frames_and_categories():
     found = estimate(frame, "won", there, y_target="won")
     assert found.headline.what == "yes"
     assert row(found, "labels").value == pytest.approx((ALL[ASKED] > 0).mean())
-    assert "with 25 outcomes of it" in found.sentence
+    assert "using 25 of its own outcomes" in found.sentence
     assert "chosen at random" in found.assumption
 
 

@@ -118,7 +118,7 @@ def test_labels_alone_are_what_scikit_learn_says():
         assert found.same(row, "dr").value == row.value  # labels change no other number
         both = found[row.metric]
         assert both.interval[0] <= both.value <= both.interval[1]
-    assert "with 30 labels of it" in found.sentence
+    assert "using 30 target labels" in found.sentence
     assert "labels of the target" in str(found)
     assert json.loads(json.dumps(found.to_dict()))["changes"][0]["rows"] == L
 

@@ -104,7 +104,7 @@ def ask(folder: Path, rows: int, seed: int) -> None:
     judge = f"evaluate {REST} {SPORT_POPULATION} --label {SPORT}"
     _command(f"{judge} --prediction {FOREST} --metric mae", seed)
 
-    _question("3. How far off may a prediction be? Intervals of the forest for 90%")
+    _question("3. How wrong can a prediction be? Intervals of the forest for 90%")
     conformal = ConformalRegressor(forest, prefit=True, random_state=seed)
     conformal.fit(X[rows:], y[rows:], X_target=T)
     intervals = conformal.predict_interval(T, coverage=0.9)

@@ -128,7 +128,9 @@ def _check_levels(part: Margin, name: str, levels: tuple[str, ...]) -> None:
     assert isinstance(cells, Categories)
     for level, share in zip(cells.levels, part.share, strict=True):
         if level not in seen and level != OTHER and share > 0:
-            console.warn(f"{share:.2%} of the target has {name!r} {level!r}, and no training row.")
+            console.warn(
+                f"{share:.2%} of the target has {name} = {level!r}, but no training row does."
+            )
     unknown = cells.unknown(seen)
     if unknown:
         raise InputError(

@@ -119,7 +119,7 @@ class NormalizedBand(AbsoluteBand):
         """Fit the estimator to all rows, and the spread to residuals of rows left out."""
         if len(y) < 2:
             raise InputError(
-                "conformity_score='normalized' needs 2 training rows at least, not n_samples=1: "
+                "conformity_score='normalized' needs at least 2 training rows; got n_samples=1: "
                 "one predicts the other."
             )
         residual = np.empty(len(y))

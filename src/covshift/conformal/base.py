@@ -229,7 +229,7 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             self._keep(rows.rows(calibrates), self._fit_shift(part))
         else:
             if len(rows) < 2:
-                raise InputError(f"method={self.method!r} needs 2 rows at least, not n_samples=1.")
+                raise InputError(f"method={self.method!r} needs at least 2 rows; got n_samples=1.")
             self._fit_model(rows)
             self._fit_left_out(rows)
             shift = self._fit_shift(rows)

@@ -390,7 +390,9 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
                 raise InputError(f"y has classes that the estimator does not know: {shown}.")
             self.classes_ = self.estimator.classes_
         elif len(self.classes_) < 2:
-            raise InputError(f"y has one class alone, {str(self.classes_[0])!r}: two are needed.")
+            raise InputError(
+                f"y has only one class ({str(self.classes_[0])!r}); at least two are required."
+            )
         return np.asarray(values)
 
     def _probabilities(self, model: Any, X: Any) -> Real:

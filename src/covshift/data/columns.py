@@ -417,8 +417,7 @@ def refuse_old_order(X: Any, y: Any) -> None:
     """Refuse ``estimate(y, X, X_target)``, the order before 1.0."""
     if (isinstance(X, str) or _dimensions(X) == 1) and _dimensions(y) == 2:
         raise InputError(
-            "The features come first now: use estimate(X, y, X_target), not estimate(y, X, "
-            "X_target)."
+            "The features come first: use estimate(X, y, X_target), not estimate(y, X, X_target)."
         )
 
 

@@ -66,7 +66,7 @@ from .columns import ColumnSets
 from .intervals import Errors
 from .outcome import FEW_ROWS, BrokenLines, mixture, predict, tree_settings
 
-TOGETHER = "all columns together (rest)"
+TOGETHER = "not attributed"
 WITHIN, OUTCOMES = "mix of rows in the shared region", "outcome given the columns"
 NEW = "rows the sample hardly has"
 _MEANINGS = {
@@ -126,7 +126,7 @@ def _signed(row: Share, like: Share) -> str:
 
 
 def _vanishes(value: float, like: Share, of: float) -> bool:
-    """Whether a difference of a number is rounding, or nothing in the digits of another."""
+    """Whether a difference is negligible (below rounding)."""
     text = shown(value, like, percent=False)
     return abs(value) <= _ROUNDING * abs(of) or not any(c in "123456789" for c in text)
 
@@ -273,7 +273,9 @@ class Explanation(Answer):
             why += f"; {printable(against.column)} works against it ({_signed(against, like)})"
         rest = [row for row in self.table if row.column == TOGETHER and abs(row.value) > abs(size)]
         if rest:  # the shares describe another change than the answer's
-            why += f"; a first guess only, since the rest is larger ({_signed(rest[0], like)})"
+            why += (
+                f"; a first guess only: what is not attributed is larger ({_signed(rest[0], like)})"
+            )
         return f"{start}{why}."
 
     @property

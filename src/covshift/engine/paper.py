@@ -735,7 +735,7 @@ class _Methods:
             )
 
     def _assumed(self) -> Iterator[str]:
-        """What the numbers rest on."""
+        """The untestable assumption behind the numbers."""
         answer, method = self.answer, self.method
         if method == "none":
             yield "No correction was made, so the numbers describe the sample's population."

@@ -49,7 +49,7 @@ def estimate(
     shift: str = "covariate",
     random_state: int = 0,
 ) -> Estimates:
-    """Say what a quantity is in the population, from a sample of people who were easy to reach.
+    """Estimate a population quantity from a biased sample.
 
     The default is cross-fitted and doubly robust. With h(x) = E[y | x], predicted for every row by
     models fitted without it, weights w that carry the sample to the target, and the target's
@@ -58,7 +58,7 @@ def estimate(
         theta = sum_q s_q h(t_q) + sum_i w_i (y_i - h(x_i)) / sum_i w_i ,
         se^2  = sum_q s_q^2 (h(t_q) - mean h)^2 + sum_i w_i^2 (y_i - h(x_i) - r)^2 / (sum w)^2 ,
 
-    r the weighted mean of the residuals. The estimate is right if the weights or the outcome model
+    where r is the weighted mean residual. The estimate is right if the weights or the outcome model
     are; the first term of the error is that of the target's own sampling. Both samples must come
     from one population given the features: E[y | x] is the same (covariate shift).
 
@@ -131,7 +131,7 @@ def estimate(
         zeros and ones and for categories (`covshift.engine.label_shift` has the equations).
         Options of weights, ``by`` and ``restrict`` are not for it.
     random_state : int
-        Seed of all that is drawn.
+        Random seed.
 
     Returns
     -------
@@ -145,7 +145,7 @@ def estimate(
     Theory: section 9. Sources: Robins, Rotnitzky and Zhao (1994); Chernozhukov et al. (2018),
     *Double/debiased machine learning for treatment and structural parameters*. Cost: one fit of the
     weighter and five fits of the outcome models (three beyond 20,000 training rows; 20 up to 1,000
-    and 10 up to 5,000, over several deals of the folds), O(N + M) besides. Models of ours learn
+    and 10 up to 5,000, over several fold assignments), O(N + M) besides. Models of ours learn
     from at most 100,000 rows per fold, the default weights from as many of each sample.
 
     Examples

@@ -67,8 +67,8 @@ class Quantity:
     def from_shares(self, shares: Shares, classes: NDArray[Any]) -> Iterator[Item]:
         """Estimate the quantity from the shares of the classes (K,), under label shift."""
         raise InputError(
-            f"What {self.name!r} asks for does not follow from class shares: under label shift ask "
-            "for the mean of zeros and ones, proportions, or a total of zeros and ones."
+            f"{self.name!r} cannot be computed from class shares: under label shift ask for the "
+            "mean of zeros and ones, proportions, or a total of zeros and ones."
         )
 
 

@@ -210,7 +210,7 @@ class Estimates(Robust, Reportable, Answer):
             return f"Sample{of}: {shown(row.value, row)} ({interval}), not adjusted."
         way = "Adjusted to the target population"
         if row.method == "both":
-            way = f"In the target population, with {self.n_labels:,} outcomes of it"
+            way = f"Target population, using {self.n_labels:,} of its own outcomes"
         return (
             f"Sample{of}: {shown(plain.value, plain)}. {way}: {shown(row.value, row)} ({interval})."
         )
@@ -226,7 +226,7 @@ class Estimates(Robust, Reportable, Answer):
 
     @property
     def assumption(self) -> str:
-        """What the numbers rest on, and the data cannot show."""
+        """The untestable assumption behind the estimate."""
         if self.method == "both":
             return OF_LABELS
         if self.method == "label":
@@ -466,8 +466,8 @@ def bounded(answer: Any, odds: float) -> Table:
         raise InputError("The bounds are for covariate shift: there are none under label shift.")
     if answer.method in ("none", "both"):
         raise InputError(
-            f"method={answer.method!r} does not rest on the assumption, so that it has no "
-            "sensitivity to it."
+            f"method={answer.method!r} does not use that assumption, so sensitivity analysis does "
+            "not apply."
         )
     bounds = answer._asked_of("with_sensitivity").bounds(odds)
     rows = []

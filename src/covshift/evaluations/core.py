@@ -152,7 +152,7 @@ def evaluate(
     performance under covariate shift without labels*; Steingrimsson, Gatsonis, Li and Dahabreh
     (2023), *Transporting a prediction model for use in a new target population*. Cost: one fit of
     the weighter and five fits of the outcome models per model (three beyond 20,000 rows; 20 up to
-    1,000 and 10 up to 5,000, over several deals of the folds); metrics O(n K), with a sort
+    1,000 and 10 up to 5,000, over several random fold assignments); metrics O(n K), with a sort
     O(n log n), n = N + M.
 
     Examples
@@ -366,8 +366,8 @@ def _judging(scored: Scored, outcome: Outcome, d: Real, trained: Flags) -> Rows:
         )
     if scored.classes and (outcome.y[used] == outcome.y[used[0]]).all():
         raise InputError(
-            f"All {len(used)} labelled rows that can judge the model are of the class "
-            f"{str(outcome.y[used[0]])!r}. A classifier is judged by rows of two classes at least."
+            f"All {len(used)} labelled test rows are of the class {str(outcome.y[used[0]])!r}. "
+            "Evaluating a classifier needs rows from at least two classes."
         )
     return used
 

@@ -44,7 +44,7 @@ _MOST_POINTS = 200
 
 @dataclass(frozen=True, eq=False)
 class Reliability(Record):
-    """How often the positive class comes true, in k bins of its score; NaN where no row is."""
+    """How often the positive class comes true, in k bins of its score; NaN for empty bins."""
 
     bounds: Real  # (k + 1,): scores between the bins
     score: Real  # (k,): mean

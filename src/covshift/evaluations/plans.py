@@ -156,7 +156,7 @@ def plan(
             half_width="",
         )
     if is_margins(unwrap_target(X_target)):
-        raise InputError("X_target is a covshift.Margins, and plan chooses among target rows.")
+        raise InputError("plan needs target rows to choose from; covshift.Margins has none.")
     given = {"by": by, "sample_weight": sample_weight, "target_weight": target_weight}
     make = _of_quantity if model is None else _of_model
     settings = Settings(what, model, confidence, random_state)

@@ -186,8 +186,8 @@ class Reader:
         columns = 1 if train.ndim == 1 else train.shape[1]
         if self.asked.task is None and len(labels) == 1 and columns == 1:
             raise InputError(
-                f"y holds only {labels[0]!r}. A classifier is judged by rows of two classes; for "
-                'an outcome of numbers pass task="numbers".'
+                f"y has only one class ({labels[0]!r}); evaluating a classifier needs two. For an "
+                'outcome of numbers pass task="numbers".'
             )
         task = self.asked.task or ("classes" if columns > 1 or len(labels) == 2 else "numbers")
         if task == "numbers":

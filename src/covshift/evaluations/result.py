@@ -247,7 +247,7 @@ class Evaluations(Robust, Reportable, Answer):
             return f"{name}: {shown(here.value, here)} on your data ({interval}), not adjusted."
         where = "expected on the target"
         if there.method == "both":
-            where = f"on the target, with {self.n_labels:,} labels of it"
+            where = f"on the target, using {self.n_labels:,} target labels"
         return (
             f"{name}: {shown(here.value, here)} on your data, {shown(there.value, there)} {where} "
             f"({interval})."
@@ -465,7 +465,7 @@ class Evaluations(Robust, Reportable, Answer):
         if self.covered_share < 1:
             target += f" ({self.covered_share:.1%} of the target)"
         yield [
-            f"Shift: {self.verdict}. {self.n_train:,} labelled rows to judge by, {target}.",
+            f"Shift: {self.verdict}. {self.n_train:,} labelled test rows, {target}.",
             *weights_lines(self),
         ]
 

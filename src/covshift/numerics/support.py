@@ -178,7 +178,7 @@ def beyond_extremes(
 
 
 class RowCounts(NamedTuple):
-    """Numbers of rows: of the training sample, that the target stands for, and that it has."""
+    """Row counts: training, target (weighted), target (actual)."""
 
     N: float
     size: float

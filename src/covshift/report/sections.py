@@ -69,10 +69,7 @@ def _plain(answer: Evaluations) -> str:
     model = printable(answer.table[0].model, width=1000)
     values = [f"{_words(row.metric)} {shown(row.value, row)}" for row in answer.overall[1:4]]
     also = f" Also expected there: {', '.join(values)}." if several else ""
-    return (
-        f"Model: {model}. On your data: on the labelled rows as they are; expected on the target: "
-        f"what it would be there.{also}"
-    )
+    return f"Model: {model}. Left: on your labelled data. Right: expected on the target.{also}"
 
 
 def _metrics(answer: Evaluations) -> Table:
@@ -226,8 +223,8 @@ def answer_of(answer: Estimates | NoOverlapError, *, draw: bool = True) -> Estim
     names = ", ".join(dict.fromkeys(printable(row.outcome, width=1000) for row in answer.table))
     return EstimateSection(
         answer.sentence,
-        f"{answer.what.capitalize()} of {names} in the population of the target. The interval "
-        f"holds the true number in {100 * answer.confidence:g}% of such studies.",
+        f"{answer.what.capitalize()} of {names} in the population of the target. In "
+        f"{100 * answer.confidence:g}% of such studies, the interval contains the true value.",
         f"By covshift.estimate ({METHOD_WORDS[answer.method]}), {answer.n_train:,} training rows, "
         f"effective sample size {answer.effective_sample_size:,.0f} after weighting.",
         table,
