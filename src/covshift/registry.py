@@ -43,7 +43,7 @@ __all__ = [
 ]
 
 FILES = "model files"
-"""What a learner can do whose classes say in ``_saved`` how they are saved (`data.fields`)."""
+"""What a learner can do that `covshift fit` may fit and save."""
 
 MARGINS = "margins"
 """What a weighter or correction can do that takes `covshift.Margins` in place of target rows."""

@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from .corrections.base import of_features
 from .data import validation
-from .data.fields import COUNT, ESTIMATOR, Kind, Labels, Maybe, OrNone, Part, Reals
 from .data.fit import TARGET_REQUEST
 from .data.labels import at_least_two, check_labels
 from .data.parameters import Rules, check_parameters, number
@@ -84,15 +83,6 @@ class RobustBiasAware(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     __metadata_request__fit: ClassVar[dict[str, bool]] = TARGET_REQUEST
     _rules: ClassVar[Rules] = {"reg": number(least=0), "clip": number(least=1)}
-
-    _saved: ClassVar[dict[str, Kind]] = {
-        "_frame": Maybe(OrNone(Part(TableEncoder))),
-        "classes_": Labels("K"),
-        "coef_": Reals("K", "d"),
-        "intercept_": Reals("K"),
-        "weighter_": OrNone(ESTIMATOR),
-        "n_iter_": COUNT,
-    }
 
     _frame: TableEncoder | None = None  # what made numbers of a table
 
@@ -185,15 +175,6 @@ class RobustBiasAware(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return validation.check_host_rows(self, X, reset=False)
         validation.check_columns(self, X, reset=False)
         return self._frame.encode(X, "X")
-
-    def _after_loading(self) -> None:
-        n = self.n_features_in_ if self._frame is None else len(self._frame.groups)
-        if self.coef_.shape[1] != n:
-            raise ValueError(f"coefficients for a number of columns other than {n}")
-        if len(self.classes_) < 2:
-            raise ValueError("fewer than two classes")
-        if self.weighter_ is not None and not hasattr(self.weighter_, "predict_weights"):
-            raise ValueError("weights from something that is not a weighter")
 
     def _train_over_target(self, X: Real) -> Real:
         """Return r = p / q, clipped: (rows,)."""

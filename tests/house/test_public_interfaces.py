@@ -14,7 +14,6 @@ STILL_READ = {
     "boosting/histogram.py": {"_predictors", "_baseline_prediction"},
     "cli/parser.py": {"_option_string_actions", "_AppendAction", "_actions"},
     "machine/dual.py": {"__pyx_capi__"},
-    "persistence/objects.py": {"_parameter_constraints", "_validate_params"},
     "plot/style.py": {"_left_title", "_right_title"},
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 import io
 import warnings
@@ -11,12 +12,21 @@ from types import FunctionType
 import numpy as np
 import pandas as pd
 import pytest
-from model_files import npy, parts_of, write_parts
 from sklearn.base import clone
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import HuberRegressor, LogisticRegression, Ridge
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    BaggingClassifier,
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures, StandardScaler
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
 
 import covshift
 from covshift import (
@@ -40,12 +50,8 @@ from covshift.corrections import (
     Sliced,
     Uniform,
 )
-from covshift.data.fields import FINITE, Maybe, Reals
 from covshift.exceptions import InputError
-from covshift.persistence import archive
-from covshift.persistence.objects import declared
 from covshift.registry import TABLE, WeighterEntry
-from covshift.testing.weighters import _check_saved
 from covshift.weights import (
     KDE,
     KLIEP,
@@ -57,7 +63,6 @@ from covshift.weights import (
     EntropyBalancing,
     NearestNeighbors,
 )
-from covshift.weights.base import LogRatioWeighter
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -71,10 +76,6 @@ FAR = T + np.array([8.0, 0, 0])
 PARTLY = np.vstack([T[:5], FAR])  # most of it beyond what the training rows cover
 NAMES = ["age", "income", "été <b>"]
 TREES = {"n_estimators": 3, "min_samples_leaf": 3}
-
-
-class Unsaved(KLIEP):
-    """In no table."""
 
 
 WEIGHTED = (
@@ -202,8 +203,6 @@ def saved(estimator, tmp_path):
 
 def assert_same(one, other, where="it"):
     """Equal data of equal types; objects by their attributes."""
-    if isinstance(one, np.generic):
-        one = one.item()  # NumPy's scalars come back as Python's
     assert type(one) is type(other), where
     if isinstance(one, np.ndarray):
         assert one.dtype == other.dtype, where
@@ -225,8 +224,7 @@ def assert_same(one, other, where="it"):
 
 
 def _attributes(thing):
-    """What an object holds, but for the sums of an unfinished fit, which no file keeps."""
-    return {name: vars(thing)[name] for name in sorted(vars(thing)) if name != "_stream"}
+    return {name: vars(thing)[name] for name in sorted(vars(thing))}
 
 
 METHODS = ("predict", "predict_proba", "decision_function", "predict_weights")
@@ -303,17 +301,11 @@ def test_a_file_keeps_no_calibration_rows_and_says_so(tmp_path):
     assert again.expected_coverage(0.8) == model.expected_coverage(0.8)
     assert "estimated before saving for 0.8, 0.9." in again.expected_coverage(0.7).note
     assert "not known" in str(again.predict_interval(NEW, 0.7))
-    held = model._shift.scaler.transform(model._rows.X)
-    assert not holds(tmp_path / "e.covshift", model._rows.X)
-    assert not holds(tmp_path / "e.covshift", held)
-    assert holds(tmp_path / "e.covshift", model._shift.scaler.transform(T))
-
-
-def holds(path, rows):
-    """Whether some number of the rows is in an array of the file."""
-    _, members = parts_of(path)
-    arrays = [np.load(io.BytesIO(data)) for data in members.values()]
-    return any(np.isin(rows, array).any() for array in arrays)
+    with zipfile.ZipFile(tmp_path / "e.covshift") as archive:
+        names = [name for name in archive.namelist() if name.endswith(".npy")]
+        arrays = [np.load(io.BytesIO(archive.read(name))) for name in names]
+    rows = model._rows.X
+    assert not any(np.isin(rows, array).any() for array in arrays)
 
 
 @pytest.mark.thorough
@@ -374,73 +366,57 @@ def test_a_second_fit_leaves_nothing_of_the_first_in_the_file(tmp_path):
     )
 
 
-@pytest.mark.parametrize(
-    ("model", "words"),
-    [
-        (ConformalRegressor(VSVR(), method="jackknife+"), r"jackknife\+.*cannot be saved.*'cv\+'"),
-        (
-            ConformalRegressor(Ridge(), conformity_score="normalized"),
-            r"_model\.spread is a BoostedSpread",
-        ),
-        (
-            ConformalRegressor(HuberRegressor()),
-            r"ConformalRegressor\.estimator is a HuberRegressor, which cannot be saved",
-        ),
-        (ConformalRegressor(Ridge(), weighter=Unsaved()), r"weighter is a Unsaved"),
-    ],
-)
-def test_calibrated_models_that_no_file_can_hold_are_refused_by_name(model, words, tmp_path):
-    model.fit(X, NUMBER, X_target=T)
-    with pytest.raises(InputError, match=words):
-        covshift.save(model, tmp_path / "e.covshift")
-    assert list(tmp_path.iterdir()) == []
+class Unsaved(KLIEP):
+    """Of no package that is trusted."""
 
 
-def test_more_models_than_a_file_may_hold_are_refused_and_fewer_come_back(tmp_path, monkeypatch):
-    model = ConformalRegressor(Ridge(), method="jackknife+", weighter=None).fit(X, NUMBER)
+@pytest.mark.parametrize("method", ["jackknife+", "cv+"])
+def test_many_models_come_back(method, tmp_path):
+    model = ConformalRegressor(Ridge(), method=method, weighter=None, random_state=0)
+    model.fit(X, NUMBER)
     again = saved(model, tmp_path)
     np.testing.assert_array_equal(
         np.asarray(again.predict_interval(NEW)), np.asarray(model.predict_interval(NEW))
     )
-    monkeypatch.setattr(archive, "MAX_MEMBERS", 40)
-    with pytest.raises(InputError, match=r"4. arrays, and a model file holds at most 39.*'cv\+'"):
-        covshift.save(model, tmp_path / "f.covshift")
-    assert [path.name for path in tmp_path.iterdir()] == ["e.covshift"]
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (lambda state: state.update(_groups=["U", ["a"] * 20]), "groups without their column"),
-        (lambda state: state.update(_models=[state["_model"]]), "models without their rows"),
-        (lambda state: state["_shift"]["Shift"].update(scale=None), "without its other half"),
-        (lambda state: state["_expected"][0].__setitem__(0, 1.5), "not a coverage"),
-        (lambda state: state["_expected"][0].__setitem__(1, [1]), "not a group"),
-        (
-            lambda state: state["_expected"][0][2]["ExpectedCoverage"].update(
-                groups={"dict": [["a", {"tuple": ["code", {"tuple": [0.1, 0.2]}]}]]}
-            ),
-            "not numbers",
-        ),
-        (
-            lambda state: state["_shift"]["Shift"]["gaps"][0]["Uncovered"].update(column=7),
-            "in no column",
-        ),
-        (lambda state: state["_shift"]["Shift"].update(names={"tuple": ["a"]}), "other columns"),
-        (lambda state: state["_shift"]["Shift"].update(weighter=None), "without its other half"),
-    ],
-)
-def test_a_calibration_that_does_not_fit_together_is_refused(change, words, tmp_path):
-    model = calibrated(*CONFORMAL["intervals"], target=PARTLY)
-    model.expected_coverage(0.9)  # not known, which is kept as well
-    path = tmp_path / "e.covshift"
-    covshift.save(model, path)
-    covshift.load(path)
-    manifest, members = parts_of(path)
-    change(manifest["estimator"]["fitted"])
-    write_parts(path, manifest, members)
-    with pytest.raises(InputError, match=words):
-        covshift.load(path)
+OTHERS = {  # of scikit-learn
+    "forest": RandomForestClassifier(5, random_state=0),
+    "extra trees": ExtraTreesClassifier(5, random_state=0),
+    "tree": DecisionTreeClassifier(max_depth=3),
+    "AdaBoost": AdaBoostClassifier(n_estimators=3, random_state=0),
+    "bagging": BaggingClassifier(n_estimators=3, random_state=0),
+    "pipeline": make_pipeline(StandardScaler(), LogisticRegression()),
+    "pipeline with trees": make_pipeline(
+        make_column_transformer((PolynomialFeatures(), [0]), remainder="passthrough"),
+        RandomForestClassifier(5, random_state=0),
+    ),
+}
+
+
+@pytest.mark.part(3)
+@pytest.mark.parametrize("around", ["alone", "reweighted", "conformal"])
+@pytest.mark.parametrize("name", OTHERS)
+def test_estimators_of_scikit_learn_come_back_alone_and_inside_ours(name, around, tmp_path):
+    if around == "alone":
+        model = clone(OTHERS[name]).fit(X, THREE)
+    elif around == "reweighted":
+        model = Reweighted(OTHERS[name]).fit(X, THREE, X_target=T)
+    else:
+        model = ConformalClassifier(OTHERS[name], random_state=0).fit(X, THREE, X_target=T)
+    again = saved(model, tmp_path)
+    assert_acts_the_same(model, again, NEW)
+    if around == "conformal":
+        np.testing.assert_array_equal(
+            np.asarray(again.predict_set(NEW)), np.asarray(model.predict_set(NEW))
+        )
+
+
+def test_a_pipeline_of_text_columns_comes_back(tmp_path):
+    frame = pd.DataFrame({"town": np.where(X[:, 0] > 0, "u", "v"), "age": X[:, 1]})
+    steps = make_column_transformer((OneHotEncoder(), ["town"]), remainder="passthrough")
+    model = make_pipeline(steps, Ridge()).fit(frame, NUMBER)
+    assert_acts_the_same(model, saved(model, tmp_path), frame)
 
 
 def test_every_name_of_the_table_is_among_the_weighters_that_are_tested():
@@ -475,24 +451,13 @@ def test_arrays_that_are_one_are_saved_once(tmp_path):
     assert again._f.coef is again.dual_coef_
 
 
-def test_a_machine_of_many_views_needs_few_arrays(tmp_path):
-    wide = CDFWeights(Sliced(n_directions=400), random_state=0).fit(X, X_target=T)
-    assert_acts_the_same(wide, saved(wide, tmp_path), NEW)
-    with zipfile.ZipFile(tmp_path / "e.covshift") as archive:
-        assert len(archive.namelist()) < 16
-
-
-def test_blocks_cannot_be_added_to_what_a_file_kept(tmp_path):
+def test_blocks_can_be_added_to_what_a_file_kept(tmp_path):
     machine = VSVR(reg=1.0, random_state=0).partial_fit(X, NUMBER, X_target=T)
     again = saved(machine, tmp_path)
     np.testing.assert_array_equal(again.predict(NEW), machine.predict(NEW))
-    with pytest.raises(InputError, match="not their sums"):
-        again.partial_fit(X, NUMBER)
-    expected = machine.predict(NEW)
-    clone(again).partial_fit(X, NUMBER, X_target=T)
-    np.testing.assert_array_equal(again.fit(X, NUMBER, X_target=T).predict(NEW).shape, (26,))
-    machine.partial_fit(X, NUMBER)  # the one in memory goes on
-    assert not np.array_equal(machine.predict(NEW), expected)
+    for each in (machine, again):
+        each.partial_fit(X + 0.1, NUMBER)
+    np.testing.assert_array_equal(again.predict(NEW), machine.predict(NEW))
 
 
 # What cannot be saved
@@ -501,22 +466,13 @@ def test_blocks_cannot_be_added_to_what_a_file_kept(tmp_path):
 @pytest.mark.parametrize(
     ("estimator", "words"),
     [
-        (VSVC(), r"VSVC is not fitted.*Call fit first"),
-        (KLIEP(), r"KLIEP is not fitted"),
-        (Reweighted(VSVC()), r"Reweighted is not fitted"),
-        (RandomForestClassifier(), r"RandomForestClassifier.*cannot be saved.*joblib.*trust"),
-        (VSVC(kernel=np.inner), r"VSVC\.kernel is a function.*no code"),
-        (VSVC(Additive(phi=len)), r"VSVC\.correction\.phi is a function"),
-        (KMM(kernel=np.inner), r"KMM\.kernel is a function"),
-        (VSVC(random_state=np.random.RandomState(0)), r"VSVC\.random_state is a RandomState"),
-        (Discriminative(RandomForestClassifier()), r"Discriminative\.classifier is a RandomForest"),
-        (Reweighted(RandomForestClassifier()), r"Reweighted\.estimator is a RandomForestClass"),
-        (Reweighted(make_pipeline(StandardScaler(), VSVC())), r"Reweighted\.estimator is a Pipel"),
-        (VSVC(Importance([{1, 2}])), r"VSVC\.correction\.weights\.0 is a set"),
-        (VSVC(Importance(np.array([1j]))), r"correction\.weights is an array of complex128"),
+        (VSVC(), "VSVC is not fitted"),
+        (KLIEP(), "KLIEP is not fitted"),
+        (Reweighted(VSVC()), "Reweighted is not fitted"),
+        (make_pipeline(StandardScaler(), VSVC()), "Pipeline is not fitted"),
     ],
 )
-def test_what_cannot_be_saved_says_what_it_is_and_leaves_no_file(estimator, words, tmp_path):
+def test_what_is_not_fitted_is_not_saved(estimator, words, tmp_path):
     with pytest.raises(InputError, match=words):
         covshift.save(estimator, tmp_path / "e.covshift")
     assert list(tmp_path.iterdir()) == []
@@ -530,218 +486,46 @@ def test_only_fitted_estimators_are_saved_and_they_come_first(tmp_path):
         covshift.save(str(tmp_path / "e.covshift"), VSVC())
 
 
-def test_a_fitted_function_cannot_be_saved_either(tmp_path):
+def test_what_no_file_can_hold_says_where_it_is_and_leaves_no_file(tmp_path):
     machine = VSVC(kernel=lambda a, b: float(a @ b)).fit(X, TWO, X_target=T)
     with pytest.raises(InputError, match=r"VSVC\.kernel is a function"):
         covshift.save(machine, tmp_path / "e.covshift")
-    machine.set_params(kernel="linear")  # which it was not fitted with
-    with pytest.raises(InputError, match=r"VSVC\._f\.kernel\.kernel\.name is a function"):
-        covshift.save(machine, tmp_path / "e.covshift")
+    weighter = fitted(KLIEP(), NUMBER)
+    weighter.log_ = open(__file__)  # noqa: SIM115
+    with pytest.raises(InputError, match=r"KLIEP cannot be saved: .*TextIOWrapper.*joblib"):
+        covshift.save(weighter, tmp_path / "e.covshift")
+    weighter.log_.close()
+    weighter.log_ = weighter
+    with pytest.raises(InputError, match=r"KLIEP cannot be saved: RecursionError"):
+        covshift.save(weighter, tmp_path / "e.covshift")
+    assert list(tmp_path.iterdir()) == []
 
 
-class Subclass(KLIEP):
-    """It may learn more than its base."""
-
-
-class Shifted(LogRatioWeighter):
-    """Declares what it learns."""
-
-    _saved = {"slope_": Reals("n"), "level_": FINITE}  # noqa: RUF012
-
-    def _fit_log(self, X, T, share):
-        self.slope_, self.level_ = share @ T - X.mean(axis=0), 2.0
-        return self._log_ratio(X)
-
-    def _log_ratio(self, X):
-        return X @ self.slope_ - self.level_
-
-
-def test_a_class_of_one_s_own_is_saved_once_it_is_in_the_table(tmp_path, monkeypatch):
-    for kind in (Subclass, Shifted):
-        with pytest.raises(InputError, match=f"{kind.__name__} is a {kind.__name__}.*be saved"):
-            saved(kind().fit(X, X_target=T), tmp_path)
-    for name, kind in (("sub", Subclass), ("shifted", Shifted)):
-        entry = WeighterEntry(name=name, about="", path=f"{__name__}:{kind.__name__}")
-        monkeypatch.setitem(TABLE, name, entry)
-    with pytest.raises(InputError, match=r"Subclass does not say.*`_saved`"):
-        saved(Subclass().fit(X, X_target=T), tmp_path)
-    weighter = Shifted().fit(X, X_target=T)
-    again = saved(weighter, tmp_path)
-    assert_same(weighter, again)
-    assert_acts_the_same(weighter, again, NEW)
-    monkeypatch.delitem(TABLE, "shifted")
-    with pytest.raises(InputError, match="unknown kind 'shifted'"):
-        covshift.load(tmp_path / "e.covshift")
-
-
-class Forgetful(Shifted):
-    """Declares too little."""
-
-    _saved = {"slope_": Reals("n")}  # noqa: RUF012
-
-    def _fit_log(self, X, T, share):
-        self.offset_ = 1.0
-        return super()._fit_log(X, T, share)
-
-    def _log_ratio(self, X):
-        return super()._log_ratio(X) + self.offset_
-
-
-def test_the_contract_of_weighters_finds_what_a_declaration_forgets(monkeypatch):
-    entry = WeighterEntry(name="forgetful", about="", path=f"{__name__}:Forgetful")
-    monkeypatch.setitem(TABLE, "forgetful", entry)
-    with pytest.raises(AssertionError, match=r"declares all that it needs .*offset_"):
-        _check_saved(Forgetful(), np.random.default_rng(0))
-    _check_saved(Subclass(), np.random.default_rng(0))  # not in the table: nothing to check
-
-
-# Files that must not be believed
-
-
-HOSTILE = [*WEIGHTERS, "cdf, Pairwise"]
-FREE = ("n_iter_", "scores_", "reg_path_", "w", "groups")  # of any size
-HOSTILE_FUNCTIONS = ["landmarks", "VSVR, blended", "boosted classes", "robust", "reweighted"]
-HOSTILE_FUNCTIONS += ["intervals", "sets by folds"]
-
-
-def one_of(name):
-    if name in WEIGHTED:
-        return fitted(WEIGHTED[name], NUMBER)
-    if name in CONFORMAL:
-        return calibrated(*CONFORMAL[name])
-    return fitted(*FUNCTIONS[name])
-
-
-@pytest.mark.part(8)
-@pytest.mark.parametrize("name", HOSTILE + HOSTILE_FUNCTIONS)
-def test_an_array_of_another_size_type_or_place_is_refused_in_every_file(name, tmp_path):
+def test_a_class_of_one_s_own_is_loaded_once_it_is_trusted(tmp_path):
     path = tmp_path / "e.covshift"
-    covshift.save(one_of(name), path)
-    manifest, members = parts_of(path)
-    for member, data in members.items():
-        array = np.load(io.BytesIO(data))
-        free = member.split(".")[0] in FREE or member.split(".")[-2] in FREE
-        wrong = [np.array(["text"]), array.astype(complex)]
-        if not free:
-            wrong += [array[..., None], np.concatenate([array, array])]
-        for other in wrong:
-            write_parts(path, manifest, {**members, member: npy(other)})
-            try:
-                covshift.load(path)
-            except InputError:
-                continue
-            pytest.fail(f"{member}: {other.shape} {other.dtype}")
-    write_parts(path, manifest, {**members, "more.npy": npy(np.zeros(3))})
-    with pytest.raises(InputError, match=r"array 'more' belongs to nothing"):
+    weighter = fitted(Unsaved(), NUMBER)
+    covshift.save(weighter, path)
+    name = f"{Unsaved.__module__}.Unsaved"
+    with pytest.raises(InputError, match=rf"holds Unsaved, a {name}.*trusted=\['{name}'\]"):
         covshift.load(path)
+    assert_acts_the_same(weighter, covshift.load(path, trusted=[name]), NEW)
 
 
-@pytest.mark.part(3)
-@pytest.mark.parametrize("name", HOSTILE + HOSTILE_FUNCTIONS)
-def test_whatever_is_missing_or_of_another_kind_in_a_manifest_is_refused(name, tmp_path):
+@pytest.mark.parametrize("kind", [HistGradientBoostingClassifier, GradientBoostingClassifier, SVC])
+def test_compiled_learners_whose_arrays_nobody_checks_need_trust(kind, tmp_path):
     path = tmp_path / "e.covshift"
-    model = one_of(name)
-    covshift.save(model, path)
-    manifest, members = parts_of(path)
-    state, kinds = manifest["estimator"]["fitted"], declared(type(model)).fields
-
-    def with_state(changed):
-        write_parts(
-            path, {**manifest, "estimator": {**manifest["estimator"], "fitted": changed}}, members
-        )
-        return path
-
-    for key in state:
-        with pytest.raises(InputError, match="damaged"):
-            covshift.load(with_state({**state, key: {"code": "os.system"}}))
-        if isinstance(kinds[key], Maybe):
-            continue
-        without = {k: v for k, v in state.items() if k != key}
-        with pytest.raises(InputError, match=f"{key} is missing"):
-            covshift.load(with_state(without))
-    for extra in ("predict", "__class__", "fit", "__dict__"):
-        with pytest.raises(InputError, match="not declared"):
-            covshift.load(with_state({**state, extra: 1}))
-
-
-@pytest.mark.part(3)
-@pytest.mark.parametrize("name", HOSTILE + HOSTILE_FUNCTIONS)
-def test_a_changed_byte_is_noticed_or_harmless_in_every_file(name, tmp_path):
-    path = tmp_path / "e.covshift"
-    model = one_of(name)
-    covshift.save(model, path)
-    data = path.read_bytes()
-    for place in np.random.default_rng(2).choice(len(data), 40, replace=False):
-        changed = bytearray(data)
-        changed[place] ^= 0xFF
-        path.write_bytes(changed)
-        try:
-            found = covshift.load(path)
-        except InputError:
-            continue
-        assert_acts_the_same(model, found, NEW)
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["os:system", "builtins:eval", "covshift:VSVC", "cdf:classifier", "vsvm", "forest:classifier",
-     "covshift.persistence:Model", "", "linear:__class__"],
-)  # fmt: skip
-def test_a_file_names_no_class_that_is_not_in_the_table(name, tmp_path):
-    path = tmp_path / "e.covshift"
-    covshift.save(fitted(KLIEP(), NUMBER), path)
-    manifest, members = parts_of(path)
-    manifest["estimator"]["class"] = name
-    write_parts(path, manifest, members)
-    with pytest.raises(InputError, match="unknown kind"):
+    model = kind().fit(X, THREE)
+    try:
+        covshift.save(model, path)
+    except InputError:  # a part of scikit-learn's own that skops does not build
+        return
+    with pytest.raises(InputError, match="If you trust who made the file") as refused:
         covshift.load(path)
+    types = ast.literal_eval(str(refused.value).partition("trusted=")[2].rstrip(")"))
+    assert_acts_the_same(model, covshift.load(path, trusted=types), NEW)
 
 
-@pytest.mark.parametrize(
-    ("changed", "words"),
-    [
-        ({"parameters": {"no_such": 1}}, "has no parameter 'no_such'"),
-        ({"parameters": {"width": {"code": "1"}}}, "unknown kind 'code'"),
-        ({"parameters": {"width": {"estimator": {"class": "os:system", "parameters": {}}}}}, "os:"),
-        ({"parameters": {"width": {"array": "../../etc/passwd"}}}, "no array"),
-        ({"parameters": {"width": {"dict": [[[1], 2]]}}}, "do not fit together"),
-        ({"parameters": []}, "do not fit together"),
-        ({"fitted": []}, "not declared"),
-        ({"more": 1}, "not an estimator"),
-    ],
-)
-def test_parameters_are_inert_data_or_refused(changed, words, tmp_path):
-    path = tmp_path / "e.covshift"
-    covshift.save(fitted(KLIEP(), NUMBER), path)
-    manifest, members = parts_of(path)
-    manifest["estimator"] |= changed
-    write_parts(path, manifest, members)
-    with pytest.raises(InputError, match=words):
-        covshift.load(path)
-
-
-def test_data_nested_without_end_are_refused(tmp_path):
-    path = tmp_path / "e.covshift"
-    covshift.save(fitted(KLIEP(), NUMBER), path)
-    manifest, members = parts_of(path)
-    manifest["estimator"]["parameters"]["width"] = "inner"
-    deep = '{"tuple": [' * 900 + "1" + "]}" * 900
-    write_parts(path, manifest, members, change=('"inner"', deep))
-    with pytest.raises(InputError, match=r"fit together|not JSON"):
-        covshift.load(path)
-
-
-def test_a_file_without_a_fit_is_refused(tmp_path):
-    path = tmp_path / "e.covshift"
-    covshift.save(fitted(RobustBiasAware("neighbors"), TWO), path)
-    manifest, members = parts_of(path)
-    del manifest["estimator"]["fitted"]["weighter_"]["fitted"]
-    write_parts(path, manifest, members)
-    with pytest.raises(InputError, match="not an estimator"):
-        covshift.load(path)
-
-
-def test_loading_runs_no_fit(tmp_path, monkeypatch):
+def test_loading_runs_no_fit_and_warns_of_nothing(tmp_path, monkeypatch):
     path = tmp_path / "e.covshift"
     covshift.save(fitted(Reweighted(LogisticRegression()), TWO), path)
 
@@ -753,3 +537,18 @@ def test_loading_runs_no_fit(tmp_path, monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert covshift.load(path).predict(NEW).shape == (26,)
+
+
+def test_an_interrupted_save_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "e.covshift"
+    covshift.save(fitted(KLIEP(), NUMBER), path)
+    before = path.read_bytes()
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(zipfile.ZipFile, "writestr", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        covshift.save(fitted(KDE(), NUMBER), path)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]

@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..corrections import as_correction
 from ..corrections.auto import Choice, candidates, choose, is_auto, no_choice
-from ..data.fields import COUNT, ESTIMATOR, PLAIN, SHARE, Kind, Maybe, OrNone, Part, Reals
 from ..data.fit import (
     TARGET_REQUEST,
     FitProblem,
@@ -64,17 +63,6 @@ class Booster(BaseEstimator):  # type: ignore[misc]
         "n_iter_no_change": whole(1),
         "tol": number(least=0),
         "verbose": VERBOSE,
-    }
-
-    _saved: ClassVar[dict[str, Kind]] = {
-        "_frame": Maybe(OrNone(Part(TableEncoder))),
-        "ensemble_": Part(Ensemble, k="k"),
-        "baseline_": Reals("k"),
-        "n_iter_": COUNT,
-        "correction_": ESTIMATOR,
-        "target_coverage_": SHARE,
-        "validation_score_": Maybe(Reals("rounds")),
-        "selection_report_": Maybe(PLAIN),
     }
 
     def __init__(
@@ -239,9 +227,6 @@ class Booster(BaseEstimator):  # type: ignore[misc]
     def _staged_values(self, X: Any) -> Iterator[Real]:
         check_is_fitted(self, "ensemble_")
         return self.ensemble_.staged(self._check_rows(X))
-
-    def _after_loading(self) -> None:
-        self.ensemble_.check(self._width)
 
     def _read_tables(self, X: Any, X_target: Any, weights: GivenWeights) -> tuple[Any, Any]:
         """Learn the columns of X and X_target; return both as numbers."""

@@ -10,12 +10,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.fields import Kind, Reals, Wholes
 from ..numerics.array import Real, Rows, Whole
 from ..numerics.parallel import over_rows
 from ..operators.base import blocks
@@ -44,18 +43,6 @@ class Ensemble:
     starts: NDArray[np.int64]  # (trees + 1,): first node of every tree
     output: NDArray[np.int32]  # (trees,): column of f that the tree adds to
     baseline: Real  # (k,)
-
-    _saved: ClassVar[dict[str, Kind]] = {
-        "baseline": Reals("k"),
-        "feature": Wholes("nodes"),
-        "threshold": Reals("nodes"),
-        "left": Wholes("nodes"),
-        "right": Wholes("nodes"),
-        "value": Reals("nodes"),
-        "gain": Reals("nodes"),
-        "starts": Wholes("ends"),
-        "output": Wholes("trees", below="k"),
-    }
 
     @property
     def n_trees(self) -> int:

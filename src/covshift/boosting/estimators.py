@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 
-from ..data.fields import FLAG, Kind, Labels
 from ..data.fit import GivenWeights
 from ..data.labels import (
     at_least_two,
     check_labels,
     check_outcomes,
-    check_outputs,
     most_probable,
     one_hot,
     outcome_unit,
@@ -49,8 +47,6 @@ class VBoostClassifier(ClassifierMixin, Booster):  # type: ignore[misc]
     >>> model.predict([[-0.9], [0.9]])
     array([1, 0])
     """
-
-    _saved: ClassVar[dict[str, Kind]] = {"classes_": Labels("K")}
 
     def fit(
         self,
@@ -105,10 +101,6 @@ class VBoostClassifier(ClassifierMixin, Booster):  # type: ignore[misc]
     def staged_predict_proba(self, X: Any) -> Iterator[Real]:
         """Yield the probabilities after every round."""
         return map(self._probabilities, self._staged_values(X))
-
-    def _after_loading(self) -> None:
-        super()._after_loading()
-        check_outputs(self.classes_, len(self.baseline_))
 
     def _labels(self, f: Real) -> NDArray[Any]:
         return most_probable(f, self.classes_)
@@ -233,8 +225,6 @@ class VBoostRegressor(MultiOutputMixin, RegressorMixin, Booster):  # type: ignor
     array([-0.5,  0.5])
     """
 
-    _saved: ClassVar[dict[str, Kind]] = {"_single": FLAG}
-
     def fit(
         self,
         X: Any,
@@ -284,11 +274,6 @@ class VBoostRegressor(MultiOutputMixin, RegressorMixin, Booster):  # type: ignor
     def staged_predict(self, X: Any) -> Iterator[Real]:
         """Yield the predicted outcomes after every round."""
         return map(self._shaped, self._staged_values(X))
-
-    def _after_loading(self) -> None:
-        super()._after_loading()
-        if self._single and len(self.baseline_) != 1:
-            raise ValueError("a single outcome of several columns")
 
     def _shaped(self, f: Real) -> Real:
         return f[:, 0] if self._single else f

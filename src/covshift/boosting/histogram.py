@@ -8,7 +8,7 @@ the units of the columns, and the trees into an `Ensemble`.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +17,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.utils.validation import check_is_fitted
 
-from ..data.fields import Kind, Labels, Part
 from ..data.labels import (
     at_least_two,
     check_labels,
     check_outcomes,
-    check_outputs,
     finite_probabilities,
 )
 from ..data.row_weights import check_weight
@@ -37,8 +35,6 @@ _BINS = 255
 
 class _Histogram(BaseEstimator):  # type: ignore[misc]
     """What both have in common."""
-
-    _saved: ClassVar[dict[str, Kind]] = {"ensemble_": Part(Ensemble)}
 
     def __init__(
         self,
@@ -76,9 +72,6 @@ class _Histogram(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "ensemble_")
         return self.ensemble_(check_host_rows(self, X, reset=False))
 
-    def _after_loading(self) -> None:
-        self.ensemble_.check(self.n_features_in_)
-
 
 class BoostedTreesRegressor(RegressorMixin, _Histogram):  # type: ignore[misc]
     """`sklearn.ensemble.HistGradientBoostingRegressor` of squared error, in a form that is saved.
@@ -99,8 +92,6 @@ class BoostedTreesRegressor(RegressorMixin, _Histogram):  # type: ignore[misc]
     >>> model.predict([[0.0], [0.9]]).round(1)
     array([0. , 0.8])
     """
-
-    _saved: ClassVar[dict[str, Kind]] = {}
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the trees to rows X (N, n), outcomes y (N,) and weights (N,) of the rows."""
@@ -135,8 +126,6 @@ class BoostedTreesClassifier(ClassifierMixin, _Histogram):  # type: ignore[misc]
     array([False,  True])
     """
 
-    _saved: ClassVar[dict[str, Kind]] = {"classes_": Labels("K")}
-
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the trees to rows X (N, n), classes y (N,) and weights (N,) of the rows."""
         rows = check_host_rows(self, X, reset=True)
@@ -162,10 +151,6 @@ class BoostedTreesClassifier(ClassifierMixin, _Histogram):  # type: ignore[misc]
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable class of every row."""
         return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
-
-    def _after_loading(self) -> None:
-        super()._after_loading()
-        check_outputs(self.classes_, len(self.ensemble_.baseline))
 
 
 def as_ensemble(grown: Any, bins: Bins | None = None) -> Ensemble:

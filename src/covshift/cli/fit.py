@@ -15,7 +15,7 @@ from .diagnose import covered_part, diagnosis_of, overlapping
 if TYPE_CHECKING:
     from ..files.samples import TwoFiles
     from ..numerics.array import Rows
-    from ..persistence.files import Model
+    from ..persistence import Model
     from .margin_samples import MarginSamples
 
 _OPTIONS = """
@@ -183,7 +183,7 @@ def fit_model(
     from ..comparison.methods import fit_method, learner_entry, resolve
     from ..encoding import scaled
     from ..files.reading import reading_of
-    from ..persistence.files import Model
+    from ..persistence import Model
     from ..weights import WEIGHTERS
 
     learner = learner_entry(args.learner)

@@ -19,7 +19,7 @@ from . import console, options
 if TYPE_CHECKING:
     from ..files.encoding import ColumnProblems
     from ..files.table import Table
-    from ..persistence.files import Model
+    from ..persistence import Model
 
 _HEAD = 10  # predictions that a terminal shows
 _ROWS = 20_000  # a block; a kernel machine holds its own smaller ones

@@ -16,7 +16,7 @@ it is, and the interval of score s is the band widened by it:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -24,7 +24,6 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.model_selection import KFold
 from sklearn.pipeline import Pipeline
 
-from ..data.fields import ESTIMATOR, FINITE, Kind, OrNone
 from ..data.validation import check_points, column_names
 from ..encoding import TableEncoder
 from ..encoding.samples import takes_tables
@@ -84,8 +83,6 @@ class FitOptions(NamedTuple):
 class AbsoluteBand:
     """Intervals of one width around the prediction."""
 
-    _saved: ClassVar[dict[str, Kind]] = {"estimator": ESTIMATOR}
-
     def __init__(self, estimator: Any) -> None:
         self.estimator = estimator
 
@@ -103,12 +100,6 @@ class AbsoluteBand:
 
 class NormalizedBand(AbsoluteBand):
     """Intervals as wide as residuals usually are at such rows."""
-
-    _saved: ClassVar[dict[str, Kind]] = {
-        "estimator": ESTIMATOR,
-        "spread": ESTIMATOR,
-        "least": OrNone(FINITE),
-    }
 
     def __init__(self, estimator: Any, spread: Any, least: float | None = None) -> None:
         super().__init__(estimator)
@@ -179,12 +170,6 @@ class BoostedSpread:
 
 class QuantileBand:
     """Intervals between two quantile models."""
-
-    _saved: ClassVar[dict[str, Kind]] = {
-        "low": ESTIMATOR,
-        "high": ESTIMATOR,
-        "estimator": OrNone(ESTIMATOR),
-    }
 
     def __init__(self, low: Any, high: Any, estimator: Any = None) -> None:
         self.low, self.high, self.estimator = low, high, estimator  # that of the median

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..data import Samples, fields, validation
+from ..data import Samples, validation
 from ..data.columns import NamedColumns
 from ..data.features import without_others
 from ..data.fit import TARGET_REQUEST
@@ -51,77 +51,9 @@ from .data import (
 from .result import ExpectedCoverage
 from .shift import Shift
 
-# What of a calibrated model goes into a file: scores, weights and models, but no rows.
-#
-# What would need the calibration rows again is kept as far as it was found before saving: expected
-# coverages, and thresholds of ``threshold="dr"``.
-
-
-class ByLevel(fields.Kind):
-    """What was found at some coverages, by group: a dict of (coverage, group)."""
-
-    def __init__(self, part: fields.Part) -> None:
-        self.part = part
-
-    def write(self, value: Any, path: fields.Path, out: fields.Writer) -> Any:
-        """Write what belongs to a coverage; the rest follows from scores and weights."""
-        return [
-            [float(level), fields.PLAIN.write(group, path, out), self.part.write(found, inner, out)]
-            for k, ((level, group), found) in enumerate(value.items())
-            if level is not None
-            for inner in [(*path, str(k))]
-        ]
-
-    def read(self, data: Any, sizes: fields.Sizes, source: fields.Reader) -> dict[Any, Any]:
-        found = {}
-        for level, group, part in data:
-            if type(level) is not float or not 0 < level < 1:
-                raise ValueError(f"{str(level)[:50]!r} is not a coverage")
-            if group is not None and type(group) not in (str, int):
-                raise ValueError(f"{str(group)[:50]!r} is not a group")
-            found[level, group] = self.part.read(part, sizes, source)
-        return found
-
-
-class LeftOut(fields.Kind):
-    """The closed form of jackknife+, which no file holds; None without it."""
-
-    def write(self, value: Any, path: fields.Path, out: fields.Writer) -> Any:
-        if value is not None:
-            raise InputError(
-                f"{path[0]} with method='jackknife+' of a kernel machine predicts from training "
-                "rows without each of them, which cannot be saved. Fit it with method='cv+' or "
-                "'split'; or keep it with joblib or pickle, and load such a file only if you trust "
-                "its author."
-            )
-        return None
-
-    def read(self, data: Any, sizes: fields.Sizes, source: fields.Reader) -> None:
-        if data is not None:
-            raise ValueError("a closed form, which no file holds")
-
-
-class OfLabels(fields.Kind):
-    """What labelled target rows have calibrated, around the model of the same file; or None."""
-
-    kinds: ClassVar[dict[str, fields.Kind]] = {
-        "scores_": fields.Reals("L"),
-        "weights_": fields.Reals("L", above=0),
-        "effective_sample_size_": fields.NONNEGATIVE,
-        "_groups": fields.OrNone(fields.Texts("L")),
-        "_design": fields.OrNone(fields.Reals("L", above=0)),
-        "_expected": ByLevel(fields.Part(ExpectedCoverage)),
-    }
-
-    def write(self, value: Any, path: fields.Path, out: fields.Writer) -> Any:
-        return None if value is None else fields.write_fields(self.kinds, vars(value), path, out)
-
-    def read(self, data: Any, sizes: fields.Sizes, source: fields.Reader) -> dict[str, Any] | None:
-        return None if data is None else fields.read_fields(self.kinds, data, {}, source)
-
-
 METHODS = ("split", "cv+", "jackknife+")
 _USES = ("calibration", "threshold", "classes", "expected")
+_FOUND = ("_thresholds", "_expected")  # by coverage and group: in files a list of pairs
 _WEIGHING_FOLDS = 5
 _MANY = 20_000  # rows, of which one fold tells the mean
 _ENOUGH = 30  # effective calibration rows below which a note says that there are few
@@ -141,22 +73,6 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     _closed: Any
     _fold: Any
     _models: tuple[Any, ...]
-
-    _saved: ClassVar[dict[str, fields.Kind]] = {
-        "scores_": fields.Reals("N"),
-        "weights_": fields.Reals("N"),
-        "effective_sample_size_": fields.NONNEGATIVE,
-        "_groups": fields.OrNone(fields.Texts("N")),
-        "_design": fields.OrNone(fields.Reals("N")),
-        "_shift": fields.Part(Shift),
-        "_seed": fields.COUNT,
-        "_thresholds": ByLevel(fields.Part(ScoreDistribution)),
-        "_expected": ByLevel(fields.Part(ExpectedCoverage)),
-        "_closed": LeftOut(),
-        "_fold": fields.OrNone(fields.Wholes("N")),
-        "_other_columns": fields.Maybe(fields.Texts()),
-        "_by_labels": fields.Maybe(OfLabels()),
-    }
 
     def fit(
         self,
@@ -398,30 +314,22 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.scores_ = self._calibration_scores(rows)
         self.effective_sample_size_ = effective_sample_size(self.weights_)
 
-    def _after_loading(self) -> None:
-        """Check what a file said, and restore what follows from it."""
-        check_parameters(self)
-        self._rows, self.weighter_ = None, self._shift.weighter
-        if self._by_labels is not None:
-            values, self._by_labels = self._by_labels, self._around()
-            vars(self._by_labels).update(values, _rows=None)
-            if (self.by is None) != (self._by_labels._groups is None):
-                raise ValueError("groups without their column")
-        if not (self.weights_ >= 0).all() or not self.weights_.any():
-            raise ValueError("weights that are not valid")
-        if self._design is not None and not (self._design > 0).all():
-            raise ValueError("weights that are not valid")
-        if (self.by is None) != (self._groups is None):
-            raise ValueError("groups without their column")
-        shares = not self.prefit and self.method != "split"
-        if shares != (self._fold is not None) or shares != bool(self._models):
-            raise ValueError("models without their rows")
-        if shares and not 0 <= self._fold.min() <= self._fold.max() < len(self._models):
-            raise ValueError("rows of no model")
-        center = self._shift.center
-        n = self.n_features_in_ if center is None or self._shift.frame else len(center)
-        if n != self.n_features_in_:
-            raise ValueError("weights of another number of columns")
+    # copies and files
+
+    def for_file(self) -> Self:
+        """Return a copy without the calibration rows, which no file keeps."""
+        made: Self = copy(self)
+        made._rows = None
+        if made._by_labels is not None:
+            made._by_labels = made._by_labels.for_file()
+        return made
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())
+        return state | {name: list(state[name].items()) for name in _FOUND if name in state}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state | {name: dict(state[name]) for name in _FOUND if name in state})
 
     # prediction
 

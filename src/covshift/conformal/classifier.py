@@ -11,7 +11,6 @@ from sklearn.base import ClassifierMixin
 from sklearn.dummy import DummyClassifier
 from sklearn.utils.validation import check_is_fitted
 
-from ..data.fields import ESTIMATOR, Each, Kind, Labels, Maybe, OrNone, Reals
 from ..data.labels import class_labels
 from ..data.parameters import Rules, flag, number, one_of, whole
 from ..data.validation import column_names, is_margins
@@ -151,13 +150,6 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
     }
     _classes = True
     _ratios: Any = None  # (K,): of class shares, target over sample, under label shift
-
-    _saved: ClassVar[dict[str, Kind]] = {
-        "estimator_": ESTIMATOR,
-        "classes_": Labels("K"),
-        "_models": Each(ESTIMATOR),
-        "_ratios": Maybe(OrNone(Reals("K", least=0))),
-    }
 
     def __init__(
         self,
@@ -354,17 +346,6 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
                 raise InputError(f'weighter is not for shift="label": {WHY_NOT["weighter"]}.')
             refuse_with_label_shift(is_margins(rows.target))
         return rows
-
-    def _after_loading(self) -> None:
-        super()._after_loading()
-        for model in (self.estimator_, *self._models):
-            if (
-                not hasattr(model, "predict_proba")
-                or np.setdiff1d(model.classes_, self.classes_).size
-            ):
-                raise ValueError("a model of other classes")
-        if self.prefit:  # so that it can be calibrated anew
-            self.estimator = self.estimator_
 
     @property
     def _score(self) -> ClassScore:

@@ -17,12 +17,11 @@ sets under covariate shift*.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.fields import NONNEGATIVE, Kind, Reals
 from ..data.validation import is_margins
 from ..engine.label_shift import Shares
 from ..estimates import Estimates, Ratio, estimate
@@ -288,12 +287,6 @@ class ScoreDistribution:
     scores: Real  # (n,)
     upto: Real  # (n,): nondecreasing
     total: float
-
-    _saved: ClassVar[dict[str, Kind]] = {
-        "scores": Reals("n"),
-        "upto": Reals("n", least=0),
-        "total": NONNEGATIVE,
-    }
 
     @classmethod
     def of(cls, scores: Real, weights: Real) -> ScoreDistribution:

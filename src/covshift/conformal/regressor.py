@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ..data.fields import Each, Kind, Part
 from ..data.labels import one_outcome
 from ..data.parameters import Rule, Rules, flag, number, one_of, whole
 from ..engine.weights import DEFAULT
@@ -32,7 +31,6 @@ from .data import LabelledRows
 from .result import Intervals, below_zero
 
 _CELLS = 4_000_000  # of the predictions (new rows, models) at a time
-_BAND = Part(AbsoluteBand, NormalizedBand, QuantileBand)
 
 
 class ConformalRegressor(RegressorMixin, Conformal):  # type: ignore[misc]
@@ -142,8 +140,6 @@ class ConformalRegressor(RegressorMixin, Conformal):  # type: ignore[misc]
         ),
     }
 
-    _saved: ClassVar[dict[str, Kind]] = {"_model": _BAND, "_models": Each(_BAND)}
-
     def __init__(
         self,
         estimator: Any,
@@ -244,17 +240,6 @@ class ConformalRegressor(RegressorMixin, Conformal):  # type: ignore[misc]
         return np.concatenate([low for low, _ in ends]), np.concatenate([high for _, high in ends])
 
     # fitting
-
-    def _after_loading(self) -> None:
-        super()._after_loading()
-        band = BANDS[str(self.conformity_score)]
-        if any(type(model) is not band for model in (self._model, *self._models)):
-            raise ValueError("a band of another score")
-        self.estimator_ = self._model.estimator
-        if self.prefit:  # so that it can be calibrated anew
-            pair = band is QuantileBand
-            self.estimator = (self._model.low, self._model.high) if pair else self.estimator_
-            self.spread = getattr(self._model, "spread", None)
 
     def _check_outcomes(self, y: Any) -> NDArray[Any]:
         if self.threshold == "dr" and not self.prefit and self.method != "split":

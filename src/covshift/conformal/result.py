@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.fields import NUMBER, PLAIN, TEXT, Each, Kind
 from ..engine.label_shift import LabelShiftTest, of_classes
 from ..numerics.array import Flags, Real
 from ..numerics.progress import import_extra
@@ -35,21 +34,6 @@ class ExpectedCoverage(Record):
     interval: tuple[float, float]
     groups: dict[str, tuple[float, tuple[float, float]]] = field(default_factory=dict)
     note: str = ""
-
-    _saved: ClassVar[dict[str, Kind]] = {
-        "value": NUMBER,
-        "standard_error": NUMBER,
-        "interval": Each(NUMBER, 2),
-        "groups": PLAIN,
-        "note": TEXT,
-    }
-
-    @classmethod
-    def _from_saved(cls, groups: Any, **found: Any) -> ExpectedCoverage:
-        for name, (value, (low, high)) in groups.items():
-            if not isinstance(name, str) or {type(n) for n in (value, low, high)} != {float}:
-                raise ValueError("coverages of groups that are not numbers")
-        return cls(groups=groups, **found)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 
 from ..data import Samples
-from ..data.fields import ESTIMATOR, PLAIN, Each, Kind, Maybe, OrNone, Part, Reals, Wholes
 from ..data.row_weights import target_weights
 from ..data.validation import check_points, column_names, is_margins
 from ..encoding import TableEncoder
@@ -48,16 +47,6 @@ class Shift:
     names: tuple[str, ...] | None = None
     order: Rows | None = None  # of the columns that a table becomes
 
-    _saved: ClassVar[dict[str, Kind]] = {
-        "weighter": OrNone(ESTIMATOR),
-        "frame": OrNone(Part(TableEncoder)),
-        "center": OrNone(Reals("z")),
-        "scale": OrNone(Reals("z", above=0)),
-        "gaps": Each(Part(Uncovered)),
-        "names": PLAIN,
-        "order": Maybe(OrNone(Wholes("z", below="z"))),
-    }
-
     @property
     def center(self) -> Real | None:
         return None if self.scaler is None else np.asarray(self.scaler.mean_)
@@ -65,39 +54,6 @@ class Shift:
     @property
     def scale(self) -> Real | None:
         return None if self.scaler is None else np.asarray(self.scaler.scale_)
-
-    @classmethod
-    def _from_saved(
-        cls,
-        weighter: Any,
-        frame: Any,
-        center: Any,
-        scale: Any,
-        gaps: Any,
-        names: Any,
-        order: Any = None,
-    ) -> Shift:
-        if weighter is not None and not hasattr(weighter, "predict_weights"):
-            raise ValueError(f"{type(weighter).__name__} has no weights")
-        if (center is None) != (scale is None) or (center is not None and weighter is None):
-            raise ValueError("a scaling without its other half")
-        if center is None:
-            if gaps or frame is not None:
-                raise ValueError("parts of the target without its scaling")
-            return cls(weighter)
-        n = len(center)
-        if not (scale > 0).all() or weighter.n_features_in_ != n:
-            raise ValueError("the scaling of the weights does not fit")
-        if frame is not None and len(frame.columns) != n:
-            raise ValueError("the scaling of the weights has another number of columns")
-        if order is not None and (frame is None or len(np.unique(order)) != n):
-            raise ValueError("columns in an invalid order")
-        if not all(0 <= gap.column < n for gap in gaps):
-            raise ValueError("a part of the target in no column")
-        texts = isinstance(names, tuple) and all(isinstance(name, str) for name in names)
-        if names is not None and not (texts and len(names) == n):
-            raise ValueError("names of other columns")
-        return cls(weighter, frame, _scaler(center, scale), gaps, names, order)
 
     @classmethod
     def fit(

@@ -170,12 +170,6 @@ def at_least_two(estimator: Any, classes: NDArray[Any]) -> NDArray[Any]:
     return classes
 
 
-def check_outputs(classes: NDArray[Any], outputs: int) -> None:
-    """Refuse a function from a file that has not the columns of `one_hot`."""
-    if len(classes) < 2 or outputs != (len(classes) if len(classes) > 2 else 1):
-        raise ValueError(f"{len(classes)} classes, but {outputs} outputs")
-
-
 def finite_probabilities(p: Real) -> Real:
     """Return probabilities (rows, classes); refuse those of a model whose numbers overflow."""
     if not np.isfinite(p).all():

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ..data.fields import PLAIN, Each, Kind, Part, Texts
 from ..data.numbers import category_columns, date_columns, decimal_columns
 from ..data.parameters import Rules, check_parameters, whole
 from ..data.validation import check_columns, column_names, unwrap_target
@@ -108,11 +107,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     _rules: ClassVar[Rules] = {"max_levels": whole(2), "min_rows": whole(1)}
-    _saved: ClassVar[dict[str, Kind]] = {
-        "features_": Each(Part(Feature)),
-        "_said": PLAIN,
-        "_names": Texts("c"),
-    }
 
     features_: tuple[Feature, ...]
     _said: tuple[tuple[str, str, Severity], ...]  # notes, as files have them
@@ -282,20 +276,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Name of every feature that `groups` numbers."""
         made = [name for name, _ in self.made]
         return tuple(made[k] for k in np.unique(self.groups, return_index=True)[1])
-
-    @classmethod
-    def _from_saved(cls, **fitted: Any) -> TableEncoder:
-        made = cls()
-        made.__dict__.update(fitted)
-        made._after_loading()
-        return made
-
-    def _after_loading(self) -> None:
-        names = [feature.name for feature in self.features_]
-        if not names or not set(names) <= set(self._names) or len(set(names)) < len(names):
-            raise ValueError("rules of other columns")
-        if not all(isinstance(text, str) for said in self._said for text in said):
-            raise ValueError("notes that are not texts")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

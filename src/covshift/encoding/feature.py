@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..data.fields import FLAG, PLAIN, TEXT, Kind
 from ..numerics.array import Real, Rows
 from .cells import Cells
 
@@ -41,18 +40,6 @@ class Feature:
     season: bool = False  # of a date: whether the quarter of the year is a category beside it
     hour: bool = False  # of a date: whether the hour of the day is a column beside it
     spelling: tuple[Any, ...] = ()  # of amounts such as $1,012, as `amounts.Spelling` holds it
-
-    _saved: ClassVar[dict[str, Kind]] = {
-        "name": TEXT,
-        "kind": TEXT,
-        "levels": PLAIN,
-        "fill": PLAIN,
-        "gaps": FLAG,
-        "indicator": FLAG,
-        "season": FLAG,
-        "hour": FLAG,
-        "spelling": PLAIN,
-    }
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:

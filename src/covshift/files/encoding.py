@@ -129,7 +129,9 @@ class Encoding:
     def of(cls, features: Sequence[Feature]) -> Encoding:
         """Return the encoding by these rules."""
         names = np.array([feature.name for feature in features], dtype=object)
-        return cls(TableEncoder._from_saved(features_=tuple(features), _said=(), _names=names))
+        encoder: Any = TableEncoder()
+        encoder.features_, encoder._said, encoder._names = tuple(features), (), names
+        return cls(encoder)
 
 
 def check_finite(table: Table) -> None:

@@ -14,14 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 from ..corrections import Unweighted, as_correction
 from ..corrections.at_cuts import AtCuts
 from ..corrections.auto import is_auto
-from ..data import fields
 from ..data.fit import TARGET_REQUEST, FitProblem, GivenWeights, check_problem
 from ..data.parameters import Rule, Rules, check_parameters, flag, number, one_of, whole
 from ..data.validation import unwrap_target
-from ..encoding import TableEncoder
 from ..exceptions import ConditionWarning, InputError
 from ..numerics.array import Real, Rows
-from ..numerics.coordinates import COORDINATES
 from ..numerics.folds import Fold, ranked_folds
 from ..numerics.hashing import RowUnits
 from ..numerics.kernels import KERNEL_OR_SUM, Kernel
@@ -74,25 +71,6 @@ class KernelMachine(LandmarksFit):
         "solver": one_of("auto", "dual", "primal"),
         "n_components": whole(1),
         "n_folds": whole(2),
-    }
-
-    _saved: ClassVar[dict[str, fields.Kind]] = {
-        "_columns": fields.Wholes("d"),
-        "_frame": fields.Maybe(fields.OrNone(fields.Part(TableEncoder))),
-        "_coordinates": fields.Maybe(fields.Part(*COORDINATES, n="d")),
-        "_f": fields.Part(Expansion, n="d", k="k"),
-        "_by_blocks": fields.Maybe(fields.FLAG),
-        "correction_": fields.ESTIMATOR,
-        "intercept_": fields.Reals("k"),
-        "dual_coef_": fields.Maybe(fields.Reals("N", "k")),
-        "rank_": fields.Maybe(fields.COUNT),
-        "coef_": fields.Maybe(fields.Reals("D", "k")),
-        "landmarks_": fields.Maybe(fields.Reals("D", "d")),
-        "kernel_report_": fields.Maybe(fields.PLAIN),
-        "reg_": fields.NONNEGATIVE,
-        "reg_path_": fields.Maybe(fields.PLAIN),
-        "target_coverage_": fields.Maybe(fields.SHARE),
-        "selection_report_": fields.Maybe(fields.PLAIN),
     }
 
     def __init__(

@@ -17,11 +17,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
-from ..data.fields import Kind, OrNone, Part, Reals
 from ..numerics.array import Real
 from ..numerics.folds import Fold
 from ..numerics.kernels import Spread
@@ -41,8 +39,6 @@ class Logistic:
 
     coef: Real  # (n + 1, classes - 1)
 
-    _saved: ClassVar[dict[str, Kind]] = {"coef": Reals("p", "k")}
-
     def __call__(self, U: Real) -> Real:
         """Log-odds at rows U (rows, n): (rows, classes - 1)."""
         return np.asarray(np.clip(self.coef[0] + U @ self.coef[1:], -_LARGEST, _LARGEST))
@@ -55,20 +51,6 @@ class Calibration:
     linear: Logistic | None
     intercept: Real  # (classes - 1,), the b_c
     slope: Real  # (2,): b_f, b_l
-
-    _saved: ClassVar[dict[str, Kind]] = {
-        "linear": OrNone(Part(Logistic, k="k")),
-        "intercept": Reals("k"),
-        "slope": Reals(2),
-    }
-
-    def check(self, classes: int, features: int) -> None:
-        """Raise a ValueError where the sizes are not those of so many classes and features."""
-        shape = (features + 1, classes - 1)
-        if len(self.intercept) != classes - 1 or (
-            self.linear is not None and self.linear.coef.shape != shape
-        ):
-            raise ValueError("a calibration of other classes or features")
 
     def log_odds(self, f: Real, U: Real | None) -> Real:
         """Return (rows, classes - 1) from f (rows, k) and coordinates U (rows, n)."""

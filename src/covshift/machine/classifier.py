@@ -11,12 +11,10 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
 from ..corrections.auto import is_auto
-from ..data.fields import Kind, Labels, Maybe, OrNone, Part
 from ..data.fit import FitProblem, GivenWeights
 from ..data.labels import (
     at_least_two,
     check_labels,
-    check_outputs,
     finite_probabilities,
     most_probable,
     one_hot,
@@ -162,11 +160,6 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     _rules: ClassVar[Rules] = {
         **KernelMachine._rules,
         "probability": one_of("logistic", "clip", "qp", None),
-    }
-
-    _saved: ClassVar[dict[str, Kind]] = {
-        "classes_": Labels("K"),
-        "_calibration": Maybe(OrNone(Part(Calibration))),
     }
 
     def __init__(
@@ -382,12 +375,6 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
                 "probability='logistic'."
             )
         return super()._primal(kernel, Z, target_sums, units, example)
-
-    def _after_loading(self) -> None:
-        super()._after_loading()
-        check_outputs(self.classes_, len(self._f.c))
-        if self._calibration is not None:
-            self._calibration.check(len(self.classes_), len(self._columns))
 
     def _read_outcomes(self, X: Any, y: Any) -> NDArray[Any]:
         return check_labels(self, X, y)

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy.linalg import block_diag
 
-from ..data.fields import Kind, OrNone, Part, Reals
 from ..numerics.array import Array, Real, like, namespace
-from ..numerics.coordinates import OnCoordinates
-from ..numerics.kernels import KernelSum, NamedKernel
 from ..numerics.parallel import one_blas_thread, over_rows
 from ..operators.base import blocks
 from ..operators.target_sums import weighted_gram
@@ -28,19 +25,6 @@ class Expansion:
     Z: Real  # (D, n)
     coef: Real  # (D, k)
     c: Real  # (k,)
-
-    _saved: ClassVar[dict[str, Kind]] = {
-        "kernel": OrNone(Part(KernelSum, NamedKernel, OnCoordinates, n="n")),
-        "Z": Reals("D", "n"),
-        "coef": Reals("D", "k"),
-        "c": Reals("k"),
-    }
-
-    @classmethod
-    def _from_saved(cls, kernel: Any, Z: Real, coef: Real, c: Real) -> Expansion:
-        if kernel is None and Z.shape[1] != len(coef):
-            raise ValueError("kernel values of other rows")
-        return cls(kernel, Z, coef, c)
 
     def __call__(self, X: Real) -> Real:
         """Return f at the rows of ``X``: (rows, k), in blocks of bounded memory."""

@@ -64,11 +64,6 @@ class FittedFunction(BaseEstimator):  # type: ignore[misc]
         """Its width: a number, one per column for a sum of kernels, or None."""
         return None if self.kernel_ is None else self.kernel_.width
 
-    def _after_loading(self) -> None:
-        n = self.n_features_in_ if self._frame is None else len(self._frame.groups)
-        if len(self._columns) and not 0 <= self._columns.min() <= self._columns.max() < n:
-            raise ValueError(f"columns beyond the {n} there are")
-
     def _points(self, X: Any) -> Any:
         """Check new rows and return the columns of the fit; of PyTorch tensors, on their device."""
         check_is_fitted(self, "_f")

@@ -93,7 +93,7 @@ class Primal:
         self._values = values_at(kernel, Z)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_values"}
+        return {**vars(self), "_without": {}, "_values": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
-from ..data.fields import FINITE, FLAG, Kind, Maybe
 from ..data.fit import GivenWeights
 from ..data.labels import check_outcomes, outcome_unit
 from ..data.validation import check_points
@@ -42,7 +41,6 @@ class VSVR(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ignore[mis
     array([0.5, 1. ])
     """
 
-    _saved: ClassVar[dict[str, Kind]] = {"_single": FLAG, "_unit": Maybe(FINITE)}
     _unit = 1.0  # of y, where it is very large or small
 
     def fit(
@@ -137,11 +135,6 @@ class VSVR(MultiOutputMixin, RegressorMixin, KernelMachine):  # type: ignore[mis
             if hasattr(self, "reg_path_"):
                 self.reg_path_ |= {"error": self.reg_path_["error"] * self._unit * self._unit}
         return self
-
-    def _after_loading(self) -> None:
-        super()._after_loading()
-        if self._single and len(self._f.c) != 1:
-            raise ValueError("a single outcome of several columns")
 
     def _read_outcomes(self, X: Any, y: Any) -> NDArray[Any]:
         Y, single = check_outcomes(self, X, y)

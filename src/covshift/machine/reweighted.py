@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import issparse
@@ -15,7 +15,6 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from ..data.fields import ESTIMATOR, Kind, Labels, Maybe, OrNone, Part, Reals
 from ..data.fit import TARGET_REQUEST
 from ..data.labels import finite_probabilities, outcomes_for
 from ..data.numbers import category_columns
@@ -104,24 +103,12 @@ class Reweighted(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     __metadata_request__fit = TARGET_REQUEST
     weights_: Real
 
-    _saved: ClassVar[dict[str, Kind]] = {
-        "estimator_": ESTIMATOR,
-        "weighter_": Maybe(ESTIMATOR),
-        "weights_": Reals("N", least=0),
-        "classes_": Maybe(Labels("K")),
-        "encoder_": Maybe(OrNone(Part(TableEncoder))),
-    }
-
     def __init__(
         self, estimator: Any, *, weighter: Any = "training", preprocess: Any = None
     ) -> None:
         self.estimator = estimator
         self.weighter = weighter
         self.preprocess = preprocess
-
-    def _after_loading(self) -> None:
-        if not hasattr(self.estimator, "fit"):
-            raise ValueError("a parameter that is not an estimator")
 
     def fit(
         self,

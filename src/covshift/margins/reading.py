@@ -5,12 +5,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..data.features import cells_of, select
-from ..data.fields import PLAIN, Kind, OrNone, Part, Reals, Wholes
 from ..data.validation import check_points, column_names, refuse_no_rows
 from ..exceptions import InputError, MarginsWarning
 from ..numerics.array import Real, Whole, to_numpy
@@ -34,14 +33,6 @@ class Features:
     second: Whole  # (p,): another one, or the same again
     low: Real  # (p, 2): smallest value of a cell in each of the two; a mean
     high: Real  # (p, 2): largest; a standard deviation
-
-    _saved: ClassVar[dict[str, Kind]] = {
-        "form": Wholes("p"),
-        "first": Wholes("p"),
-        "second": Wholes("p"),
-        "low": Reals("p", 2),
-        "high": Reals("p", 2),
-    }
 
     @classmethod
     def of(cls, parts: list[Feature]) -> Features:
@@ -200,26 +191,6 @@ class Reading:
     levels: tuple[tuple[str, ...], ...]  # empty for a number
     features: Features | None = None
     gaps: tuple[str, ...] = ()  # numbers of which the margins have a cell for missing ones
-
-    _saved: ClassVar[dict[str, Kind]] = {
-        "names": PLAIN,
-        "levels": PLAIN,
-        "features": OrNone(Part(Features)),
-        "gaps": PLAIN,
-    }
-
-    @classmethod
-    def _from_saved(
-        cls, names: Any, levels: Any, features: Features | None, gaps: Any = ()
-    ) -> Reading:
-        texts = [names, gaps, *levels] if isinstance(levels, tuple) else [None]
-        if not all(isinstance(t, tuple) and all(isinstance(v, str) for v in t) for t in texts):
-            raise ValueError("names or levels that are not texts")
-        if len(levels) != len(names) or not names:
-            raise ValueError("levels of another number of columns")
-        if features is not None and features.width > len(names):
-            raise ValueError("features of other columns")
-        return cls(names, levels, features, gaps)
 
     @property
     def width(self) -> int:

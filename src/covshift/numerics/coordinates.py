@@ -21,13 +21,12 @@ are divided by sqrt L.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
-from ..data.fields import Kind, Part, Reals, Wholes
 from .array import Array, Real, Rows, Whole, is_numpy, like
-from .kernels import Fill, KernelSum, NamedKernel, values_at
+from .kernels import Fill, values_at
 
 _MIDDLE = (0.02, 0.98)  # values beyond one such range more on either side are moved to the bound
 _FEW = 5  # distinct values of a column that is no measurement
@@ -51,13 +50,6 @@ class Standard:
     center: Real
     scale: Real
 
-    _saved: ClassVar[dict[str, Kind]] = {
-        "low": Reals("n"),
-        "high": Reals("n"),
-        "center": Reals("n"),
-        "scale": Reals("n", above=0),
-    }
-
     def __call__(self, X: Array) -> Array:
         """Coordinates of the rows X (rows, n), NumPy arrays or tensors: (rows, n)."""
         if is_numpy(X):
@@ -73,12 +65,6 @@ class Ranked:
     values: Real  # distinct values of every column, sorted, one column after the other
     below: Real  # F just below each of them, and one at the end of every column
     counts: Whole  # (n,), number of values of every column
-
-    _saved: ClassVar[dict[str, Kind]] = {
-        "values": Reals("v"),
-        "below": Reals("b"),
-        "counts": Wholes("n"),
-    }
 
     def __post_init__(self) -> None:
         counts = self.counts
@@ -106,8 +92,6 @@ class Ranked:
 class Unchanged:
     """u = x."""
 
-    _saved: ClassVar[dict[str, Kind]] = {}
-
     def __call__(self, X: Array) -> Array:
         """Return the rows X (rows, n) as they are."""
         return X
@@ -121,8 +105,6 @@ class Centered:
     """
 
     center: Real  # (n,)
-
-    _saved: ClassVar[dict[str, Kind]] = {"center": Reals("n")}
 
     def __call__(self, X: Array) -> Array:
         """Coordinates of the rows X (rows, n), NumPy arrays or tensors: (rows, n)."""
@@ -138,11 +120,6 @@ class OnCoordinates:
 
     kernel: Any
     coordinates: Any
-
-    _saved: ClassVar[dict[str, Kind]] = {
-        "kernel": Part(KernelSum, NamedKernel, n="n"),
-        "coordinates": Part(*COORDINATES, n="n"),
-    }
 
     @property
     def name(self) -> Any:

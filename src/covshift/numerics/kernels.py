@@ -26,7 +26,6 @@ from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 
-from ..data import fields
 from ..data.features import gap_factors, members
 from ..data.parameters import Rule, Rules, check_parameters, flag, function, number, one_of
 from ..exceptions import InputError
@@ -76,19 +75,6 @@ class NamedKernel:
     degree: float = 3
     coef0: float = 1
     params: dict[str, Any] = field(default_factory=dict)
-
-    _saved: ClassVar[dict[str, fields.Kind]] = {
-        "name": fields.TEXT,
-        "width": fields.OrNone(fields.FINITE),
-        "degree": fields.FINITE,
-        "coef0": fields.FINITE,
-        "params": fields.PLAIN,
-    }
-
-    @classmethod
-    def _from_saved(cls, name: str, **rest: Any) -> NamedKernel:
-        KERNEL.check(name, "kernel")
-        return cls(name, **rest)
 
     def __post_init__(self) -> None:
         fits = self.width is not None and self.width > 0
@@ -360,16 +346,6 @@ class KernelSum:
     main_effects: float = 0.0
     ratio: float = 1.0  # q
     groups: Rows | None = None  # (n,), of the columns, where some of them are one feature
-
-    _saved: ClassVar[dict[str, fields.Kind]] = {
-        "relevance": fields.Reals("n", least=0),
-        "linear": fields.NONNEGATIVE,
-        "rbf": fields.NONNEGATIVE,
-        "laplacian": fields.NONNEGATIVE,
-        "main_effects": fields.NONNEGATIVE,
-        "ratio": fields.POSITIVE,
-        "groups": fields.Maybe(fields.OrNone(fields.Wholes("n", below="n"))),
-    }
 
     @property
     def name(self) -> str:

@@ -36,14 +36,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from ..data.features import MISSING
-from ..data.fields import COUNT, FINITE, SHARE, Kind, OneOf
 from ..exceptions import OverlapWarning
 from ..show.table import Record
 from ..show.words import as_date, readable
@@ -78,15 +77,6 @@ class Uncovered(Record):
     share: float
     excess: float
     p_value: float
-
-    _saved: ClassVar[dict[str, Kind]] = {
-        "column": COUNT,
-        "side": OneOf(("below", "above", "at")),
-        "value": FINITE,
-        "share": SHARE,
-        "excess": FINITE,
-        "p_value": SHARE,
-    }
 
     def holds(self, T: Real) -> Flags:
         """Whether each of the rows T (M, n) lies there."""

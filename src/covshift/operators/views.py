@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ..data.fields import Kind
 from ..numerics.array import Array, Real, namespace
 from ..numerics.device.arrays import DeviceColumns
 from .base import Factor
@@ -55,8 +54,6 @@ class Views(Protocol):
 
 class Coordinates:
     """The views of each coordinate by itself."""
-
-    _saved: ClassVar[dict[str, Kind]] = {}
 
     def __call__(self, points: Array) -> Iterator[Array]:
         return (points[:, k] for k in range(points.shape[1]))

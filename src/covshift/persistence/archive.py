@@ -1,314 +1,260 @@
-"""The container of model files: a zip archive of plain arrays and one JSON manifest.
+"""What a model file may be: checked before skops, which builds the objects, sees it.
 
-No pickle, no code, no compression. Everything is checked before it is believed: the size of the
-file, its seal (format, version, a digest of all bytes), the number of its members, that none is
-compressed (so that nothing can expand), the length of the manifest, a digest of every member, and
-the type and length of every array. The digests find damage; they are not a signature, and do not
-say who wrote the file.
+A model file is a zip archive of ``schema.json``, which names the parts, and of arrays. skops
+imports and calls only types it is told to trust. Measured, it does not look at the sizes of members
+and arrays before they are expanded, hangs on parts that refer to each other (40 of them mean 2^40
+visits), and leaves the places in scikit-learn's trees to whoever reads the file. That is done here:
 
-The arrays are ``.npy`` members, so ``numpy.load(path, allow_pickle=False)`` shows them.
+- no member is compressed, their number and sizes fit the file, and the header of every array fits
+  the bytes that follow it;
+- the schema has a bounded size and depth, and only the kinds of parts of `_KINDS`;
+- parts with one identity are equal, so that nothing can be repeated without end;
+- every tree of scikit-learn has its nodes, children and columns in range.
 """
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import math
-import os
-import re
 import struct
+import sys
 import zipfile
-from typing import Any, BinaryIO, NamedTuple, NoReturn
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exceptions import InputError
-from ..files.writing import atomic_file
+MAX_MEMBERS = 65_000  # of an archive: 65,535 and more need another kind of directory
+_MAX_DIRECTORY = 1 << 23  # bytes
+_MAX_SCHEMA = 1 << 26  # bytes; a forest of 500 trees has 20 MB
+_MAX_ITEMS = 1 << 22  # in the schema, each up to a hundred bytes once it is read
+_MAX_DEPTH = 120  # parts within parts, each a few calls deep
+_END = struct.Struct("<4s4H2LH")  # the last record of an archive without a comment
 
-Arrays = dict[str, NDArray[Any]]
-
-_MAX_MANIFEST = 1 << 23  # bytes: as Python objects up to 60 times as much
-_MANIFEST = "manifest.json"
-_UNREADABLE = (  # what zipfile raises, besides its own error, where headers contradict each other
-    zipfile.BadZipFile,
-    EOFError,
-    LookupError,
-    NotImplementedError,
-    OSError,
-    OverflowError,
-    RuntimeError,
-    ValueError,
-    struct.error,
-)
-
-
-def write_archive(path: str | os.PathLike[str], manifest: dict[str, Any], arrays: Arrays) -> None:
-    """Write a file; readers see the old one or the new one, never half of it."""
-    if len(arrays) >= MAX_MEMBERS:
-        raise InputError(
-            f"What is to be saved has {len(arrays)} arrays, and a model file holds at most "
-            f"{MAX_MEMBERS - 1}. Use fewer models, such as method='cv+' in place of 'jackknife+'."
-        )
-    members = {f"{name}.npy": npy_bytes(array) for name, array in arrays.items()}
-    manifest = {
-        "format": FORMAT,
-        "version": VERSION,
-        **manifest,
-        "sha256": {name: hashlib.sha256(data).hexdigest() for name, data in members.items()},
-    }
-    text = json.dumps(manifest, ensure_ascii=False, indent=1, allow_nan=False)
-    data = text.encode("utf-8", "surrogatepass")
-    if len(data) > _MAX_MANIFEST:
-        raise InputError(
-            f"Names, categories and parameters of what is to be saved take {len(data):,} bytes, "
-            f"and a model file holds at most {_MAX_MANIFEST:,} of them. Merge rare categories, or "
-            "drop columns with very many."
-        )
-    sealed = _sealed({_MANIFEST: data, **members})
-    with atomic_file(path) as file:
-        file.write(sealed)
-
-
-def _sealed(members: dict[str, bytes]) -> memoryview:
-    """Return an archive of members, whose comment is the seal of all that stands before it."""
-    stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
-        for name, content in members.items():
-            archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), content)
-        archive.comment = EMPTY
-    whole = stream.getbuffer()
-    whole[-len(EMPTY) :] = seal_of(whole[: -len(EMPTY)])
-    return whole
-
-
-def read_archive(name: str, file: BinaryIO, size: int) -> tuple[dict[str, Any], Arrays]:
-    """Return the manifest and the arrays of an open file of ``size`` bytes."""
-    if file.read(4) != b"PK\x03\x04":
-        raise InputError(
-            f"{name} is not a model file of covshift. Make one with covshift.save, or with: "
-            "covshift fit ... -o MODEL"
-        )
-    seal = read_seal(name, file, size)
-    check_directory(file, size, seal)
-    try:
-        archive = zipfile.ZipFile(file)
-    except _UNREADABLE as error:
-        raise Damaged(f"its archive cannot be read ({error})") from None
-    with archive:
-        _check_members(archive, size)
-        manifest = _manifest(name, archive)
-        return manifest, _arrays(archive, manifest)
-
-
-def _check_members(archive: zipfile.ZipFile, size: int) -> None:
-    members = archive.infolist()
-    names = [member.filename for member in members]
-    if len(members) > MAX_MEMBERS or len(set(names)) != len(names):
-        raise Damaged("it has too many or repeated members")
-    if _MANIFEST not in names:
-        raise Damaged("it has no manifest")
-    if not all(name.endswith(".npy") for name in names if name != _MANIFEST):
-        raise Damaged("it has members that are not arrays")
-    for member in members:
-        if member.compress_type != zipfile.ZIP_STORED or member.file_size != member.compress_size:
-            raise Damaged(f"its member {member.filename[:100]!r} is compressed")
-    if sum(member.file_size for member in members) > size:
-        raise Damaged("its members are longer than the file")
-
-
-def _read(archive: zipfile.ZipFile, member: str) -> bytes:
-    try:
-        return archive.read(member)
-    except _UNREADABLE:
-        raise Damaged(f"its member {member[:100]!r} cannot be read") from None
-
-
-def _manifest(name: str, archive: zipfile.ZipFile) -> dict[str, Any]:
-    if archive.getinfo(_MANIFEST).file_size > _MAX_MANIFEST:
-        raise Damaged(f"its manifest is longer than {_MAX_MANIFEST:,} bytes")
-    text = _read(archive, _MANIFEST)
-    try:
-        manifest = json.loads(
-            text.decode("utf-8", "surrogatepass"),
-            object_pairs_hook=_distinct,
-            parse_constant=_no_number,
-        )
-    except (ValueError, RecursionError):
-        raise Damaged("its manifest is not JSON") from None
-    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        raise InputError(f"{name} is not a model file of covshift.")
-    check_version(name, manifest.get("version"))
-    return manifest
-
-
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a repeated key")
-    return found
-
-
-def _no_number(text: str) -> NoReturn:
-    raise ValueError(f"{text} is not a number of JSON")
-
-
-def _arrays(archive: zipfile.ZipFile, manifest: dict[str, Any]) -> Arrays:
-    sums = manifest.get("sha256")
-    members = [name for name in archive.namelist() if name != _MANIFEST]
-    if not isinstance(sums, dict) or set(sums) != set(members):
-        raise Damaged("its list of members is wrong")
-    arrays = {}
-    for member in members:
-        data = _read(archive, member)
-        if hashlib.sha256(data).hexdigest() != sums[member]:
-            raise Damaged(f"the checksum of {member[:100]!r} is wrong")
-        try:
-            arrays[member.removesuffix(".npy")] = array_of(data)
-        except ValueError as error:
-            raise Damaged(f"{member[:100]!r} {error}") from None
-    return arrays
-
-
-# Arrays as ``.npy`` members, which NumPy reads; here no header is evaluated.
-
-
-_DTYPES = {f"<{kind}{size}" for kind in "fiu" for size in (2, 4, 8)} | {"|i1", "|u1", "|b1"}
-_START = b"\x93NUMPY\x01\x00"
-_HEADER = re.compile(
-    rb"\{'descr': '([<>|=]?[A-Za-z][0-9]*)', 'fortran_order': (True|False), "
-    rb"'shape': \(((?:[0-9]{1,18}, ?)*(?:[0-9]{1,18})?)\), \} *\n"
-)
-
-
-def npy_bytes(values: NDArray[Any]) -> bytes:
-    """Return an array in its own order, on which the last bit of a product can depend."""
-    order = "F" if values.flags.f_contiguous and not values.flags.c_contiguous else "C"
-    values = np.asarray(values, dtype=values.dtype.newbyteorder("<"), order=order)  # type: ignore[call-overload]
-    stream = io.BytesIO()
-    np.lib.format.write_array(stream, values, version=(1, 0), allow_pickle=False)
-    return stream.getvalue()
-
-
-def array_of(data: bytes) -> NDArray[Any]:
-    """Return the array of a member whose header fits the bytes that follow it, or a ValueError."""
-    begin = len(_START) + 2
-    length = int.from_bytes(data[len(_START) : begin], "little")
-    match = _HEADER.fullmatch(data, begin, begin + length)
-    if not data.startswith(_START) or len(data) < begin + length or not match:
-        raise ValueError("is not an array")
-    if match[1].decode() not in _DTYPES:
-        raise ValueError("has an unexpected type")
-    dtype = np.dtype(match[1].decode())
-    shape = tuple(int(part) for part in match[3].split(b",") if part.strip())
-    if math.prod(shape) * dtype.itemsize != len(data) - begin - length:
-        raise ValueError("has another size than it says")
-    if dtype == np.bool_ and max(data[begin + length :], default=0) > 1:
-        raise ValueError("has truth values that are neither true nor false")
-    values = np.frombuffer(data, dtype, offset=begin + length).copy()  # its own, and writable
-    return values.reshape(shape, order="F" if match[2] == b"True" else "C")
-
-
-# The end of a model file: format, version and a digest of all bytes before it, looked at first.
-#
-# It is the comment of the zip archive, and so the last bytes of the file::
-#
-#     covshift-model 3 4f1c...  (64 hexadecimal digits: SHA-256)
-#
-# A file that was cut off, or in which any byte differs, is refused before its archive, its manifest
-# or an array is looked at. The digest finds damage; it is no signature.
-
-
-FORMAT = "covshift-model"
-VERSION = 4
-MAX_MEMBERS = 1024
-_MAX_DIRECTORY = 1 << 19  # bytes; 1024 members with names of 400 letters
-_PIECE = 1 << 20
-_SEAL = re.compile(rb"covshift-model ([0-9]{1,6}) ([0-9a-f]{64})")
-_END = struct.Struct("<4s4H2LH")
-_END64 = struct.Struct("<4sQ2H2L4Q")
-_LOCATOR = struct.Struct("<4sLQL")
+_KINDS = {  # the parts that are built, and the one type of each where it has one
+    "DTypeNode": "numpy.dtype",
+    "DictNode": "builtins.dict",
+    "FunctionNode": None,
+    "JsonNode": "builtins.str",
+    "ListNode": "builtins.list",
+    "NdArrayNode": None,
+    "ObjectNode": None,
+    "RandomStateNode": "numpy.random.mtrand.RandomState",
+    "SetNode": "builtins.set",
+    "SliceNode": "builtins.slice",
+    "TreeNode": "sklearn.tree._tree.Tree",
+    "TupleNode": None,
+    "TypeNode": None,
+}
+_KEYS = ("str", "int", "float", "str_", "int64", "float64")  # classes of the keys of a dictionary
 
 
 class Damaged(Exception):
     """What is wrong with a file, in words."""
 
 
-class Seal(NamedTuple):
-    """What the end of a file says."""
+@dataclass
+class Contents:
+    """What stands in a file: its schema, and where each type is found first, by kind of part."""
 
-    version: int
-    digest: str
-    length: int  # of the seal in bytes
+    schema: dict[str, Any]
+    types: dict[tuple[str, str], str] = field(default_factory=dict)  # (kind, type): path
+
+    def local_function(self) -> str:
+        """Where a function stands that no other session can import; empty without one."""
+        for (kind, name), path in self.types.items():
+            module, _, own = name.rpartition(".")
+            if kind == "FunctionNode" and not hasattr(sys.modules.get(module), own):
+                return f"{path} is a function ({own}) that cannot be imported"
+        return ""
 
 
-def seal_of(content: bytes | memoryview) -> bytes:
-    """Return the seal of all bytes before it."""
-    return f"{FORMAT} {VERSION} {hashlib.sha256(content).hexdigest()}".encode()
+def read_contents(data: bytes) -> Contents:
+    """Check the bytes of a file, and return what they hold; `Damaged` says what is wrong."""
+    try:
+        with _archive(data) as archive:
+            arrays = {name: _array(archive, name) for name in archive.namelist()[:-1]}
+            contents = Contents(_schema(archive))
+        _Scan(contents, arrays).part(contents.schema, ())
+    except (Exception, RecursionError) as error:
+        if isinstance(error, Damaged):
+            raise
+        raise Damaged(f"its parts cannot be read ({short(error)})") from None
+    return contents
 
 
-EMPTY = b"-" * len(seal_of(b""))
-"""A comment as long as a seal, to be written over."""
-
-
-def read_seal(name: str, file: BinaryIO, size: int) -> Seal:
-    """Return the seal of an open file, once its version can be read and its digest is right."""
-    file.seek(max(0, size - 100))
-    tail = file.read(100)
-    found = None
-    for match in _SEAL.finditer(tail):
-        found = match if match.end() == len(tail) else None
-    if found is None:
+def _archive(data: bytes) -> zipfile.ZipFile:
+    """Open an archive whose directory is small enough and whose members are no longer than it."""
+    end = data[-_END.size :]
+    if len(end) < _END.size or not end.startswith(b"PK\x05\x06"):
         raise Damaged("it does not end as a model file does: it may have been cut off")
-    seal = Seal(int(found[1]), found[2].decode(), len(found[0]))
-    check_version(name, seal.version)
-    if _digest(file, size - seal.length) != seal.digest:
-        raise Damaged("its checksum is wrong")
-    return seal
-
-
-def check_version(name: str, version: object) -> None:
-    """Refuse formats that this version does not read."""
-    if type(version) is not int or version < 1:
-        raise Damaged(f"its format version is {str(version)[:20]!r}")
-    if version > VERSION:
-        raise InputError(
-            f"{name} was written by a newer covshift (format {version}; this one reads format "
-            f"{VERSION}). Upgrade covshift to read it."
-        )
-    if version < VERSION:
-        raise InputError(
-            f"{name} was written by an older covshift (format {version}; this one reads format "
-            f"{VERSION}). Fit the model again."
-        )
-
-
-def check_directory(file: BinaryIO, size: int, seal: Seal) -> None:
-    """Refuse a directory of members that is longer than any model's, before it is read."""
-    end = size - seal.length - _END.size
-    file.seek(max(0, end))
-    record = file.read(_END.size)
-    if end < 0 or not record.startswith(b"PK\x05\x06"):
-        raise Damaged("its archive has no end")
-    *_, members, length, _, comment = _END.unpack(record)
-    before = end - _LOCATOR.size - _END64.size
-    if before > 0:  # a file of more than 2 GB has a longer record before this one
-        file.seek(before)
-        wide, locator = file.read(_END64.size), file.read(_LOCATOR.size)
-        if locator.startswith(b"PK\x06\x07") and wide.startswith(b"PK\x06\x06"):
-            *_, members, length, _ = _END64.unpack(wide)
-    if comment != seal.length:
-        raise Damaged("its archive has another end")
+    *_, members, length, _, comment = _END.unpack(end)
+    if data[-_END.size - 20 : -_END.size].startswith(b"PK\x06\x07") or comment:
+        raise Damaged("it ends in another way than a model file")
     if members > MAX_MEMBERS or length > _MAX_DIRECTORY:
         raise Damaged("it has too many members")
+    archive = zipfile.ZipFile(io.BytesIO(data))
+    infos = archive.infolist()
+    names = [info.filename for info in infos]
+    if not names or names[-1] != "schema.json" or len(set(names)) < len(names):
+        raise Damaged("its members are not those of a model file")
+    for info in infos:
+        if info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size:
+            raise Damaged(f"its member {info.filename[:50]!r} is compressed")
+    if sum(info.file_size for info in infos) > len(data):
+        raise Damaged("its members are longer than the file")
+    return archive
 
 
-def _digest(file: BinaryIO, length: int) -> str:
-    """Digest of the first bytes of a file, a piece at a time."""
-    file.seek(0, os.SEEK_SET)
-    digest = hashlib.sha256()
-    while length > 0 and (piece := file.read(min(length, _PIECE))):
-        digest.update(piece)
-        length -= len(piece)
-    return digest.hexdigest()
+def _array(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
+    """Return an array whose header fits its bytes; nothing is reserved before that is known."""
+    data = archive.read(name)
+    stream = io.BytesIO(data)
+    if np.lib.format.read_magic(stream) != (1, 0):
+        raise Damaged(f"{name[:50]!r} is an array of another format")
+    shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
+    columns = [dtype] if dtype.names is None else [dtype[column] for column in dtype.names]
+    kinds = {column.kind for column in columns}
+    if dtype.hasobject or dtype.subdtype or not kinds <= set("biufSUMm"):
+        raise Damaged(f"{name[:50]!r} is an array of {str(dtype)[:50]}")
+    if dtype.itemsize * math.prod(shape) != len(data) - stream.tell() or min(shape, default=0) < 0:
+        raise Damaged(f"{name[:50]!r} is an array of another size than it says")
+    if not dtype.itemsize:
+        raise Damaged(f"{name[:50]!r} is an array of nothing")
+    values = np.frombuffer(data, dtype, offset=stream.tell())
+    return values.reshape(shape, order="F" if fortran else "C")
+
+
+def _schema(archive: zipfile.ZipFile) -> dict[str, Any]:
+    text = archive.read("schema.json")
+    if len(text) > _MAX_SCHEMA or sum(map(text.count, (b"{", b"[", b","))) > _MAX_ITEMS:
+        raise Damaged("its schema is too long")
+    schema = json.loads(text)
+    if type(schema) is not dict or type(schema.get("protocol")) is not int:
+        raise Damaged("its schema is not that of a model file")
+    if schema["protocol"] < 2:  # whose parts mean something else
+        raise Damaged("its schema has an old protocol")
+    return schema
+
+
+class _Scan:
+    """Every part of a schema, once."""
+
+    def __init__(self, contents: Contents, arrays: dict[str, NDArray[Any]]) -> None:
+        self.contents, self.arrays = contents, arrays
+        self.seen: dict[Any, int] = {}  # the hash of a part by its identity
+
+    def part(self, part: Any, path: tuple[str, ...]) -> int:
+        """Check a part and those within it; return a hash of all that is built from it."""
+        if len(path) > _MAX_DEPTH:
+            raise Damaged("its parts are nested too deeply")
+        kind, name = part["__loader__"], f"{part['__module__']}.{part['__class__']}"
+        if kind not in _KINDS or _KINDS[kind] not in (None, name):
+            raise Damaged(f"{_dotted(path)} is a part of unknown kind ({str(name)[:50]}, {kind})")
+        self.contents.types.setdefault((kind, name), _dotted(path))
+        inner = [self.part(child, (*path, str(key))) for key, child in _children(part, kind)]
+        own = part.get("file") or part.get("content")
+        if kind == "NdArrayNode" and part["type"] == "numpy":
+            values = self.arrays[part["file"]]
+            scalar = "" if values.ndim else f"numpy.{values.dtype.type.__name__}"
+            if name not in ("numpy.ndarray", scalar):
+                raise Damaged(f"{_dotted(path)} is not an array")
+        elif kind == "NdArrayNode" and (name, part["type"]) != ("numpy.ndarray", "json"):
+            raise Damaged(f"{_dotted(path)} is not an array")
+        elif kind == "JsonNode":
+            if type(json.loads(own)) not in (type(None), bool, int, float, str):
+                raise Damaged(f"{_dotted(path)} is not a value")
+        elif kind == "SliceNode":
+            own = str([_index(part["content"][key]) for key in ("start", "stop", "step")])
+        elif kind == "TreeNode":
+            self._check_tree(part, path)
+        keys = tuple(part["content"]) if kind == "DictNode" else ()
+        own = own if isinstance(own, str) else ""
+        found = hash((kind, name, part.get("type"), own, keys, tuple(inner)))
+        if self.seen.setdefault(part.get("__id__"), found) != found and "__id__" in part:
+            raise Damaged(f"{_dotted(path)} has the identity of another part")
+        return found
+
+    def _check_tree(self, part: dict[str, Any], path: tuple[str, ...]) -> None:
+        """Refuse a tree of scikit-learn that leads out of its arrays: it is walked unchecked."""
+        n_features, n_classes, n_outputs = part["__reduce__"]["args"]["content"]
+        state = part["content"]["content"]
+        numbers = n_features, n_outputs, state["node_count"], state["max_depth"]
+        arrays = n_classes, state["nodes"], state["values"]
+        if any(number["__loader__"] != "JsonNode" for number in numbers) or any(
+            (array["__loader__"], array["type"]) != ("NdArrayNode", "numpy") for array in arrays
+        ):
+            raise Damaged(f"{_dotted(path)} is a tree of other parts")
+        n, outputs, count, depth = (json.loads(number["content"]) for number in numbers)
+        classes, nodes, values = (self.arrays[array["file"]] for array in arrays)
+        left, right, column = (nodes[key] for key in ("left_child", "right_child", "feature"))
+        if (
+            {type(number) for number in (n, outputs, count, depth)} != {int}
+            or (classes.dtype, classes.shape) != (np.dtype(np.intp), (outputs,))
+            or not (outputs > 0 and n > 0 and 0 < classes.min())
+            or nodes.shape != (count,)
+            or values.shape != (count, outputs, classes.max())
+            or set(state) != {"max_depth", "node_count", "nodes", "values"}
+        ):
+            raise Damaged(f"{_dotted(path)} is a tree of other sizes")
+        check_children(left, right, column, n, np.full(count, count))
+        if _depth(left, right) > depth or depth > count:
+            raise Damaged(f"{_dotted(path)} is a tree of another depth")
+
+
+def check_children(left: Any, right: Any, column: Any, n: int, end: NDArray[Any]) -> None:
+    """Refuse nodes whose children do not come after them and before the ``end`` of their tree."""
+    inner = np.flatnonzero(left != -1)
+    for child in (left[inner], right[inner]):
+        if not ((child > inner) & (child < end[inner])).all():
+            raise Damaged("a node leads out of its tree")
+    if not ((column[inner] >= 0) & (column[inner] < n)).all():
+        raise Damaged("a tree splits a column that is not there")
+
+
+def _depth(left: Any, right: Any) -> int:
+    depth, level = 0, np.zeros(1, dtype=np.intp)
+    while len(level := level[left[level] != -1]):
+        level, depth = np.unique([left[level], right[level]]), depth + 1
+    return depth
+
+
+def _children(part: dict[str, Any], kind: str) -> Iterator[tuple[Any, Any]]:
+    """Yield the parts within a part, with their names."""
+    content = part.get("content")
+    if kind == "DictNode":
+        yield "keys", part["key_types"]
+        types = part["key_types"]["content"]
+        if part["key_types"]["__loader__"] != "ListNode" or any(
+            t["__loader__"] != "TypeNode" or t["__class__"] not in _KEYS for t in types
+        ):
+            raise Damaged(f"it has keys of other types than {', '.join(_KEYS)}")
+        yield from content.items()  # type: ignore[union-attr]
+    elif kind in ("ListNode", "SetNode", "TupleNode") or part.get("type") == "json":
+        yield from enumerate(content)  # type: ignore[arg-type]
+        if kind == "NdArrayNode":
+            yield "shape", part["shape"]
+    elif kind in ("ConstructorFromReduceNode", "DTypeNode", "RandomStateNode", "TreeNode"):
+        yield "", content
+        if kind == "TreeNode":
+            yield "arguments", part["__reduce__"]["args"]
+    elif kind == "ObjectNode" and content is not None:
+        yield "", content
+
+
+def _index(value: Any) -> int | None:
+    if value is not None and type(value) is not int:
+        raise Damaged("a slice of something else than places")
+    return value
+
+
+def _dotted(path: Collection[str]) -> str:
+    return ".".join(filter(None, path))[:200] or "the file"
+
+
+def short(error: BaseException) -> str:
+    """What an error of another package says, in few words."""
+    return f"{type(error).__name__}: {str(error)[:100]}"

@@ -2,121 +2,69 @@
 
 from __future__ import annotations
 
+import copy
+import json
 import os
-from dataclasses import dataclass, field
+import re
+import warnings
+from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
 
-from ..encoding import encoded, groups_of
+from .. import __version__
 from ..exceptions import InputError, InputTypeError
-from ..files.encoding import Encoding
-from ..files.reading import checked_reading
-from ..numerics.array import Real
-from .archive import Arrays, Damaged, read_archive, write_archive
-from .objects import ObjectReader, ObjectWriter
+from ..files.writing import atomic_file
+from ..numerics.array import to_numpy
+from ..numerics.progress import import_extra
+from ..registry import TABLE
+from .archive import Contents, Damaged, read_contents, short
+from .fitted import check_fitted, finite_answers
+from .model import Model
 
 MAX_BYTES = 1 << 30  # of a file; a kernel machine of 3000 rows and 100 columns has 5 MB
 
-
-@dataclass(frozen=True)
-class Model:
-    """A fitted function, and all that is needed to apply it to a table.
-
-    What `covshift fit` writes and `load` reads. With ``covshift fit --calibrate`` the estimator is
-    a `covshift.conformal.ConformalRegressor` or `ConformalClassifier`, and the model gives
-    intervals (`predict_interval`) or sets (`predict_set`); calibration rows are in no file.
-    """
-
-    estimator: Any
-    encoding: Encoding
-    center: Real  # (n,), taken from the columns of X, which are then divided by
-    scale: Real  # (n,)
-    task: str
-    label: str
-    learner: str
-    method: str
-    unit: str = ""  # of the label, where it is a number
-    about: dict[str, Any] = field(default_factory=dict)  # versions, rows, command: for people
-    reading: dict[str, Any] = field(default_factory=dict)  # how cells are read
-
-    @property
-    def classes(self) -> list[str]:
-        """The classes in the order of the probabilities; none for numbers."""
-        if self.task == "regression":
-            return []
-        return [str(label) for label in self.estimator.classes_]
-
-    def predict(self, X: Real) -> NDArray[Any]:
-        """Return classes or numbers for encoded rows."""
-        return np.asarray(self.estimator.predict(self.scaled(X)))
-
-    def predict_proba(self, X: Real) -> Real:
-        """Return the probability of every class for encoded rows."""
-        return np.asarray(self.estimator.predict_proba(self.scaled(X)))
-
-    def decided(self, probability: Real) -> NDArray[Any]:
-        """Return the classes: of two the second from one half on, of more the likeliest."""
-        of_two = len(self.classes) == 2
-        best = probability[:, 1] >= 0.5 if of_two else probability.argmax(axis=1)
-        return np.asarray(np.array(self.classes)[best.astype(int)])
-
-    @property
-    def calibrated(self) -> bool:
-        """Whether it gives intervals or sets."""
-        return hasattr(self.estimator, "predict_interval") or hasattr(self.estimator, "predict_set")
-
-    def predict_interval(self, X: Real, coverage: float = 0.9) -> Any:
-        """Return the `covshift.conformal.Intervals` of encoded rows; numbers, calibrated."""
-        return self._conformal("predict_interval")(self.scaled(X), coverage)
-
-    def predict_set(self, X: Real, coverage: float = 0.9) -> Any:
-        """Return the `covshift.conformal.Sets` of encoded rows; classes, calibrated."""
-        return self._conformal("predict_set")(self.scaled(X), coverage)
-
-    def scaled(self, X: Real) -> Real:
-        """Return encoded rows as the estimator takes them."""
-        return encoded((np.asarray(X) - self.center) / self.scale, groups_of(X))
-
-    def _conformal(self, method: str) -> Any:
-        found = getattr(self.estimator, method, None)
-        if found is None:
-            kind = "for classes" if method == "predict_set" else "for numbers"
-            raise InputError(
-                f"This model has no {method}, which is {kind}, and for models that covshift fit "
-                "--calibrate 0.5 made."
-            )
-        return found
+_FORMAT = 5  # 1 to 4 had a manifest and declared attributes
+_ROOMS = (  # of covshift, whose classes a fitted estimator is made of
+    *("boosting", "conformal", "corrections", "data", "encoding", "files", "machine", "margins"),
+    *("numerics", "operators", "persistence", "robust", "show", "weights"),
+)
+_OURS = tuple(f"covshift.{room}." for room in _ROOMS)
+_OBJECTS = ("ObjectNode", "TupleNode")  # the parts that are built without calling their type
+_UNCHECKED = tuple(  # of scikit-learn: compiled code trusts their arrays, which nobody checks
+    f"sklearn.{module}." for module in ("ensemble._gb", "ensemble._hist_gradient_boosting", "svm")
+)
+_PATHS = ("path", "classifier", "regressor")  # of the classes of an entry of the registry
+_ALSO = ("sklearn.tree._tree.Tree", "numpy.dtype", "numpy.linalg.eigh")  # trees are checked
 
 
 def save(estimator: Any, path: str | os.PathLike[str]) -> None:
-    """Save a fitted estimator in a file that `load` reads without running any code.
+    """Save a fitted estimator in a file that `load` reads without running code of the file.
+
+    Needs skops: ``pip install "covshift[save]"``.
 
     Parameters
     ----------
     estimator : fitted estimator, or Model
-        `covshift.VSVC`, `covshift.VSVR`, `covshift.VBoostClassifier`, `covshift.VBoostRegressor`,
-        any weighter of `covshift.weights`, `covshift.RobustBiasAware`; `covshift.Reweighted`,
-        `covshift.conformal.ConformalRegressor` and `ConformalClassifier` around one of these, or
-        around logistic or ridge regression.
+        Of covshift, of scikit-learn, or one around the other: a pipeline, a forest in
+        `covshift.conformal.ConformalRegressor`. Types of other packages are saved too; `load` must
+        then be told to trust them.
     path : path
         An existing file is replaced; readers see the old one or the new one, never half of it.
 
     Raises
     ------
     InputError
-        Where the estimator is not fitted, or holds what no file can: a function as kernel, another
-        package's estimator, a pipeline. The message names it. `joblib` and `pickle` keep these,
-        but loading a pickle runs code: load only your own.
+        Where the estimator is not fitted, or holds what no file can: a lambda as kernel, an open
+        file. The message names it. `joblib` and `pickle` keep these, but loading a pickle runs
+        code: load only your own.
 
     Notes
     -----
-    Parameters, fitted attributes, feature names and classes are kept; what is loaded predicts the
-    same to the last bit, in the same versions of NumPy and scikit-learn. Tensors come back as
-    NumPy arrays. Left behind: the sums of an unfinished ``partial_fit``, the fit of estimators that
-    are parameters, and calibration rows: ``expected_coverage`` is then known where it was estimated
-    before saving. A file holds training and target rows: treat it as you treat the data.
+    What is loaded predicts the same to the last bit, in the same versions of NumPy and
+    scikit-learn. Tensors come back as NumPy arrays. A file holds rows of the training sample, of
+    the target and of the calibration: treat it as you treat the data.
 
     Examples
     --------
@@ -133,29 +81,54 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> None:
     """
     if isinstance(estimator, str | os.PathLike):
         raise InputTypeError("The arguments are swapped: use save(estimator, path).")
-    if isinstance(estimator, type) or not hasattr(_function(estimator), "get_params"):
-        raise InputTypeError(f"{estimator!r} is not a fitted estimator, so it cannot be saved.")
-    out = ObjectWriter()
     function = _function(estimator)
-    written = out.estimator(function, (type(function).__name__,), fitted=True)
-    manifest: dict[str, Any] = {"estimator": written}
-    if isinstance(estimator, Model):
-        manifest = {"table": _table(estimator), **manifest}
-        out.arrays |= {"table.center": estimator.center, "table.scale": estimator.scale}
-    write_archive(path, manifest, out.arrays)
+    if isinstance(estimator, type) or not hasattr(function, "get_params"):
+        raise InputTypeError(f"{estimator!r} is not a fitted estimator, so it cannot be saved.")
+    name = type(function).__name__
+    try:
+        check_is_fitted(function)
+    except NotFittedError:
+        raise InputError(
+            f"{name} is not fitted, so there is nothing to save. Call fit first; the parameters "
+            "alone are get_params()."
+        ) from None
+    skops = _skops()
+    try:
+        model = _for_file(estimator, {})
+        answers = bool(finite_answers(_function(model)))
+        about = {"format": _FORMAT, "covshift": __version__, "answers": answers}
+        data = skops.dumps({**about, name: model})
+        contents = read_contents(data)
+        if contents.local_function():
+            raise Damaged(contents.local_function())
+        _built(data, [type for _, type in contents.types])
+    except Exception as error:
+        reason = error if isinstance(error, Damaged) else short(error)
+        raise InputError(
+            f"{name} cannot be saved: {reason}. Use numbers, texts and objects of importable "
+            "classes; or keep it with joblib or pickle, and load such a file only if you trust its "
+            "author."
+        ) from None
+    with atomic_file(path) as file:
+        file.write(data)
 
 
-def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Any:
+def load(
+    path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES, trusted: Sequence[str] = ()
+) -> Any:
     """Read what `save` wrote, or say in an `InputError` what is wrong with the file.
 
-    No code runs from a file: it names classes of covshift's own table and holds plain data, and
-    every value is checked against what its class declares. Files of `covshift fit` give a `Model`.
+    No code runs from a file: it names classes of covshift and scikit-learn and holds plain data,
+    which is checked. Files of `covshift fit` give a `Model`.
 
     Parameters
     ----------
     path : path
     max_bytes : int
         Longer files are refused unread.
+    trusted : names of types, optional
+        Further types that the file may name, such as ``"my_package.my_module.MyWeighter"``. They
+        are imported and built as the file says: name them only if you trust its author.
 
     Returns
     -------
@@ -169,6 +142,30 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Any:
     covshift.exceptions.InputError: nothing.covshift ...
     """
     name = os.fspath(path)
+    data = _read(name, max_bytes)
+    _check_origin(name, data)
+    version = __version__
+    try:
+        contents = read_contents(data)
+        version = _check_envelope(name, contents)
+        return _built(data, _trusted_types(name, data, contents, trusted))
+    except Damaged as damage:
+        advice = "Copy it again, or fit the model again."
+        if version != __version__:
+            advice = f"It was written by covshift {version}, and this is {__version__}: {advice}"
+        raise InputError(f"{name} is damaged or was changed: {damage}. {advice}") from None
+
+
+def _function(model: Any) -> Any:
+    """What predicts: a model, or the estimator of a `Model`."""
+    return model.estimator if isinstance(model, Model) else model
+
+
+def _skops() -> Any:
+    return import_extra("skops.io", extra="save", needed_by="Saving and loading models")
+
+
+def _read(name: str, max_bytes: int) -> bytes:
     try:
         size = os.stat(name).st_size
         if os.path.isdir(name):
@@ -181,8 +178,7 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Any:
                 "have. Is it another file?"
             )
         with open(name, "rb") as file:
-            manifest, arrays = read_archive(name, file, size)
-        return _loaded(name, manifest, arrays)
+            return file.read(max_bytes + 1)
     except FileNotFoundError:
         raise InputError(
             f"{name} does not exist. Make it with covshift.save, or with: covshift fit ... -o "
@@ -190,81 +186,103 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Any:
         ) from None
     except OSError as error:
         raise InputError(f"{name} cannot be read: {error.strerror or error}.") from None
-    except Damaged as damage:
+
+
+_OLD = re.compile(rb"covshift-model ([0-9]{1,6}) [0-9a-f]{64}")
+
+
+def _check_origin(name: str, data: bytes) -> None:
+    """Refuse other files, and those of covshift 0.9 and before."""
+    if data[:4] != b"PK\x03\x04":
         raise InputError(
-            f"{name} is damaged or was changed: {damage}. Copy it again, or fit the model again."
-        ) from None
+            f"{name} is not a model file of covshift. Make one with covshift.save, or with: "
+            "covshift fit ... -o MODEL"
+        )
+    old = _OLD.search(data[-100:])
+    if old:
+        raise InputError(
+            f"{name} was written by covshift 0.9 or older (format {old[1].decode()}), whose files "
+            f"this version does not read (it is {__version__}). Fit the model again and save it; "
+            "or read the file with: pip install 'covshift<0.10'"
+        )
 
 
-def _function(estimator: Any) -> Any:
-    return estimator.estimator if isinstance(estimator, Model) else estimator
+def _check_envelope(name: str, contents: Contents) -> str:
+    """Refuse a file of another format; return the version of covshift that wrote it."""
+    about = contents.schema.get("content")
+    if not isinstance(about, dict) or list(about)[:-1] != ["format", "covshift", "answers"]:
+        raise InputError(f"{name} is not a model file of covshift.")
+    number, version = (json.loads(about[key]["content"]) for key in ("format", "covshift"))
+    if number != _FORMAT:
+        raise InputError(
+            f"{name} was written by covshift {version} (format {number}), and this is covshift "
+            f"{__version__} (format {_FORMAT}). Upgrade covshift to read it."
+        )
+    return str(version)
 
 
-def _table(model: Model) -> dict[str, Any]:
-    """Return what a model knows of its table, as plain data."""
-    return {
-        "task": model.task,
-        "label": model.label,
-        "unit": model.unit,
-        "learner": model.learner,
-        "method": model.method,
-        "features": model.encoding.to_list(),
-        "reading": model.reading,
-        "about": model.about,
-    }
+def _trusted_types(name: str, data: bytes, contents: Contents, more: Sequence[str]) -> list[str]:
+    """Return the types of a file that are not of skops' own list; refuse what nobody trusts."""
+    ours = {type for kind, type in contents.types if kind in _OBJECTS and type.startswith(_OURS)}
+    paths = [vars(entry).get(key, "") for entry in TABLE.values() for key in _PATHS]
+    registered = {path.replace(":", ".") for path in paths if not path.startswith("covshift")}
+    trusted = {*ours, *_ALSO, *more, *registered}
+    places = {type: path for (_, type), path in contents.types.items()}
+    unchecked = {type for type in places if type.startswith(_UNCHECKED)} - set(more)
+    functions = {type for kind, type in contents.types if kind not in _OBJECTS} & ours
+    unknown = {*_skops().get_untrusted_types(data=data)} - trusted | unchecked | functions
+    if unknown:
+        types = sorted(unknown)
+        raise InputError(
+            f"{name} holds {places.get(types[0], 'a part')}, a {types[0]}, which covshift does not "
+            "load from a file by itself. If you trust who made the file: "
+            f"covshift.load(path, trusted={types})"
+        )
+    return sorted(trusted)
 
 
-def _loaded(name: str, manifest: dict[str, Any], arrays: Arrays) -> Any:
+def _built(data: bytes, trusted: Sequence[str]) -> Any:
+    """Return the model of a file whose contents and types are checked."""
     try:
-        table = manifest.get("table")
-        scaling = [] if table is None else [arrays.pop(f"table.{k}") for k in ("center", "scale")]
-        source = ObjectReader(arrays)
-        estimator = source.estimator(manifest["estimator"], fitted=True)
-        source.check_all_used()
-        return estimator if table is None else _model(table, estimator, *scaling)
-    except ModuleNotFoundError:
-        raise InputError(
-            f"{name} holds a learner that this version of covshift lacks. Upgrade it."
-        ) from None
-    except (
-        ArithmeticError,
-        AttributeError,
-        LookupError,
-        RecursionError,
-        TypeError,
-        ValueError,
-    ) as error:
-        raise Damaged(f"its contents do not fit together ({error})") from None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of another version: what it answers is checked
+            *_, answers, model = _skops().loads(data, trusted=trusted).values()
+        function = _function(model)
+        if not hasattr(function, "get_params"):
+            raise Damaged("it holds no estimator")
+        check_fitted(model)
+        if function is not model:
+            model.check()
+        found = finite_answers(function)
+        if found is False or (answers and not found):
+            raise Damaged("it gives no finite answer")
+    except Damaged:
+        raise
+    except Exception as error:
+        raise Damaged(f"its parts do not fit together ({short(error)})") from None
+    return model
 
 
-_WORDS = ("label", "unit", "learner", "method")
-_PARTS = {"task", *_WORDS, "features", "about"}
-
-
-def _model(table: Any, estimator: Any, center: Real, scale: Real) -> Model:
-    if not isinstance(table, dict) or not _PARTS <= table.keys() <= _PARTS | {"reading"}:
-        raise ValueError("a table with other parts")
-    encoding = Encoding.from_list(table["features"])
-    n = len(encoding.columns)
-    if center.dtype.kind != "f" or scale.dtype.kind != "f":
-        raise ValueError("the scaling is of another type")
-    if center.shape != (n,) or scale.shape != (n,) or estimator.n_features_in_ != n:
-        raise ValueError("the scaling has another number of columns")
-    if not (np.isfinite(center).all() and np.isfinite(scale).all() and (scale > 0).all()):
-        raise ValueError("the scaling is not finite and positive")
-    task = table["task"]
-    if task not in ("classification", "regression"):
-        raise ValueError("an unknown task")
-    if (task == "classification") != hasattr(estimator, "classes_"):
-        raise ValueError("a task without its classes")
-    words = {key: table[key] for key in _WORDS}
-    if not all(isinstance(word, str) for word in words.values()):
-        raise ValueError("a name that is not text")
-    reading, about = checked_reading(table.get("reading", {})), table["about"]
-    if not isinstance(about, dict) or not all(map(_is_simple, about.values())):
-        raise ValueError("facts of unknown kind")
-    return Model(estimator, encoding, center, scale, task, about=about, reading=reading, **words)
-
-
-def _is_simple(fact: Any) -> bool:
-    return fact is None or isinstance(fact, str | bool | int | float)
+def _for_file(value: Any, done: dict[int, tuple[Any, Any]]) -> Any:
+    """Return what of a value goes into a file: without tensors and rows, mostly itself."""
+    if id(value) in done:
+        return done[id(value)][1]
+    found, package = value, type(value).__module__.partition(".")[0]
+    if package == "torch":
+        found = to_numpy(value)
+    elif type(value) in (list, tuple):
+        items = [_for_file(item, done) for item in value]
+        if any(one is not other for one, other in zip(items, value, strict=True)):
+            found = type(value)(items)
+    elif type(value) is dict:
+        pairs = {key: _for_file(item, done) for key, item in value.items()}
+        if any(pairs[key] is not item for key, item in value.items()):
+            found = pairs
+    elif package in ("covshift", "sklearn") and hasattr(value, "__dict__"):
+        found = value.for_file() if hasattr(type(value), "for_file") else value
+        state = _for_file(vars(found), done)
+        if state is not vars(found):
+            found = copy.copy(found)
+            vars(found).update(state)
+    done[id(value)] = value, found
+    return found

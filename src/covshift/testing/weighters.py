@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -74,7 +75,8 @@ def check_weighter(
     if has_fit_parameter(weighter, "sample_weight"):
         check_sample_weight(weighter, rng, tolerance, predicts=predicts_training_rows)
     _check_input_untouched(weighter, rng)
-    _check_saved(weighter, rng)
+    X, T = rng.normal(size=(40, 2)), rng.normal(0.4, 1.0, size=(30, 2))
+    _check_saved(_fitted(weighter, X, T), T)
     check_table(
         weighter,
         np.random.default_rng(random_state + 2),
@@ -217,22 +219,16 @@ def _check_input_untouched(weighter: Any, rng: np.random.Generator) -> None:
     _holds(str(weighter.get_params()) == before, "fit leaves the parameters as they were")
 
 
-def _check_saved(weighter: Any, rng: np.random.Generator) -> None:
-    X, T = rng.normal(size=(40, 2)), rng.normal(0.4, 1.0, size=(30, 2))
-    fitted = _fitted(weighter, X, T)
+def _check_saved(fitted: Any, T: Any) -> None:
+    """Check that a file gives back the same weights, where skops is there to write one."""
+    if find_spec("skops") is None:
+        return
+    kind = type(fitted)
     with tempfile.TemporaryDirectory() as folder:
         path = f"{folder}/weighter.covshift"
-        try:
-            save(fitted, path)
-        except InputError:
-            return  # as it may be: not in the table, or with a part that no file holds
-        try:
-            again = load(path)
-            same = np.array_equal(again.predict_weights(T), fitted.predict_weights(T))
-        except (InputError, AttributeError) as error:
-            raise AssertionError(
-                f"Not so: `_saved` declares all that it needs ({error})."
-            ) from None
+        save(fitted, path)
+        again = load(path, trusted=[f"{kind.__module__}.{kind.__qualname__}"])
+    same = np.array_equal(again.predict_weights(T), fitted.predict_weights(T))
     _holds(same, "a loaded weighter gives the weights of the one that was saved")
 
 
@@ -366,7 +362,7 @@ def check_table(
     turned = frame(dict(reversed(cells_T.items())))
     again = _fitted_to_table(weighter, X, turned)
     _close(again.weights_, found.weights_, tolerance, "the target is aligned by name")
-    _check_saved_tables(found, T)
+    _check_saved(found, T)
 
 
 def _columns(rng: np.random.Generator, rows: int, share: float) -> dict[str, list[Any]]:
@@ -396,22 +392,6 @@ def _fitted_to_table(weighter: Any, X: Any, T: Any) -> Any:
     copy = weighter if getattr(weighter, "_given_groups", None) is not None else clone(weighter)
     with quiet(WeightWarning):
         return copy.fit(X, X_target=T)
-
-
-def _check_saved_tables(fitted: Any, T: Any) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        path = f"{folder}/weighter.covshift"
-        try:
-            save(fitted, path)
-        except InputError:
-            return  # as it may be: not in the table of classes, or with a part that no file holds
-        try:
-            same = np.array_equal(load(path).predict_weights(T), fitted.predict_weights(T))
-        except (InputError, AttributeError) as error:
-            raise AssertionError(
-                f'Not so: `_saved` calls the number of columns "p", not "n" ({error}).'
-            ) from None
-    _holds(same, "a loaded weighter reads tables as the one that was saved")
 
 
 # What every estimator must do with the weights of its rows (`covshift.data.row_weights`).

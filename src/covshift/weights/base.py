@@ -15,7 +15,6 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
 from ..data.features import column_shares, feature_groups, members
-from ..data.fields import COUNT, FINITE, NONNEGATIVE, POSITIVE, Kind, Maybe, OrNone, Part, Reals
 from ..data.parameters import Rules, check_parameters
 from ..data.row_weights import Design, check_weight, design_of, kish, shares_of, target_weights
 from ..data.validation import (
@@ -173,17 +172,6 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
     _given_names: Any = None
     _layout = EACH_COLUMN  # while fit runs, of the columns that it gets
 
-    _saved: ClassVar[dict[str, Kind]] = {
-        "weights_": Reals("N", least=0),
-        "effective_sample_size_": NONNEGATIVE,
-        "_scale": POSITIVE,
-        "_most": POSITIVE,
-        "_n_rows": Maybe(COUNT),  # files from before sample_weight have none
-        "_reading": Maybe(Part(Reading)),  # of fits to margins
-        "encoder_": Maybe(OrNone(Part(TableEncoder))),
-        "balance_cost_": Maybe(Part(BalanceCost)),  # of fits within limits
-    }
-
     def fit(
         self,
         X: Any,
@@ -274,15 +262,6 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
         if encoder is not None:
             return encoder.columns
         return getattr(self, "feature_names_in_", self._given_names)
-
-    @property
-    def _width(self) -> int:
-        """Number of columns that `_ratio` gets."""
-        reading: Reading | None = getattr(self, "_reading", None)
-        encoder: TableEncoder | None = getattr(self, "encoder_", None)
-        if reading is not None:
-            return reading.width
-        return int(self.n_features_in_) if encoder is None else len(encoder.columns)
 
     def _layout_of(self, n: int, groups: Any) -> Features:
         if self.encoder_ is not None:
@@ -409,18 +388,6 @@ class Weighter(BaseEstimator):  # type: ignore[misc]
                 "EntropyBalancing or Discriminative, or leave sample_weight out."
             )
 
-    def _after_loading(self) -> None:
-        """Refuse what a file holds where its parts do not fit together."""
-        N = getattr(self, "_n_rows", self._most)
-        if len(self.weights_) != N:
-            raise ValueError(f"{len(self.weights_)} weights of {N:g} rows")
-        units = getattr(self, "_units", None)
-        if units is not None and getattr(units, "center", np.zeros(0)).shape != (self._width,):
-            raise ValueError("units of other columns")
-        framed = getattr(self, "_reading", None) or getattr(self, "encoder_", None)
-        if framed is not None:
-            self._ratio_of_unused(np.zeros((1, self._width)))  # which may be of another width
-
     def _has_mean_influence(self) -> bool:
         """Whether `_mean_influence` knows the influence of the rows on weighted means."""
         return False
@@ -516,8 +483,6 @@ class LogRatioWeighter(Weighter):
     A subclass implements ``_fit_log(X, T, share)`` and ``_log_ratio(X)``; the exponential is taken
     relative to the largest training row, so that it cannot overflow.
     """
-
-    _saved: ClassVar[dict[str, Kind]] = {"_largest": FINITE}
 
     def _fit(self, X: Real, T: Real, share: Real) -> Real:
         return self._exponential(self._fit_log(X, T, share))

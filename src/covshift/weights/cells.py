@@ -9,13 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import lstsq
 from scipy.spatial import cKDTree
 
-from ..data.fields import COUNT, FLAG, Each, Kind, Maybe, OrNone, Part, Reals, Wholes
 from ..exceptions import NoOverlapError
 from ..margins.cells import Brackets, CrossTable
 from ..margins.cells import Cells as ColumnCells
@@ -36,13 +35,6 @@ class Axis:
     cuts: Real  # (k - 1,)
     right: bool  # whether a value at a cut belongs below it
     ordered: bool  # whether neighbouring cells are alike
-
-    _saved: ClassVar[dict[str, Kind]] = {
-        "column": COUNT,
-        "cuts": Reals("cuts"),
-        "right": FLAG,
-        "ordered": FLAG,
-    }
 
     def __post_init__(self) -> None:
         if (np.diff(self.cuts) <= 0).any():
@@ -70,12 +62,6 @@ class CellTable:
     axes: tuple[Axis, ...]
     known: Whole  # (S, axes): numbers of the cells
     share: Real  # (S,), sums to one
-
-    _saved: ClassVar[dict[str, Kind]] = {
-        "axes": Each(Part(Axis)),
-        "known": Wholes("cells", "axes"),
-        "share": Reals("cells", least=0),
-    }
 
     def __post_init__(self) -> None:
         if not self.axes or not len(self.known) or len(self.axes) != self.known.shape[1]:
@@ -223,12 +209,6 @@ class Raked:
     table: CellTable
     factor: Real  # (cells,)
     tilt: Real | None = None  # (cells,): of weights within limits, which may be large
-
-    _saved: ClassVar[dict[str, Kind]] = {
-        "table": Part(CellTable, cells="cells"),
-        "factor": Reals("cells", least=0),
-        "tilt": Maybe(OrNone(Reals("cells"))),
-    }
 
 
 def product(raked: tuple[Raked, ...], X: Real) -> Real:

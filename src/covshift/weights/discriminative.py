@@ -12,7 +12,6 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
-from ..data.fields import ESTIMATOR, FINITE, Kind, Part
 from ..data.parameters import VERBOSE, Rules, number, one_of, whole
 from ..data.row_weights import kish, shares_of
 from ..exceptions import InputError, InputTypeError
@@ -22,7 +21,7 @@ from ..numerics.progress import track
 from ..numerics.quiet import alone
 from .base import LogRatioWeighter
 from .m_estimation import Influences, coefficients_of, design_matrix, logistic_odds, penalty_of
-from .points import Units, fold_of, mean_over_equal, pooled_units
+from .points import fold_of, mean_over_equal, pooled_units
 
 _EQUAL_MEANS = 1e-12  # difference that rounding leaves, in standard deviations
 
@@ -86,12 +85,6 @@ class Discriminative(LogRatioWeighter):
         "verbose": VERBOSE,
     }
 
-    _saved: ClassVar[dict[str, Kind]] = {
-        "_units": Part(Units, n="p"),
-        "_log_prior": FINITE,
-        "classifier_": ESTIMATOR,
-    }
-
     def __init__(
         self,
         classifier: Any = None,
@@ -146,16 +139,6 @@ class Discriminative(LogRatioWeighter):
 
     def _log_ratio(self, X: Real) -> Real:
         return self._log_odds(self.classifier_, self._log_prior, self._features(X))
-
-    def _after_loading(self) -> None:
-        super()._after_loading()
-        classifier = self.classifier_
-        if self.classifier is not None and not hasattr(self.classifier, "fit"):
-            raise ValueError("a parameter that is not a classifier")
-        if list(classifier.classes_) != [0, 1] or not hasattr(classifier, "predict_proba"):
-            raise ValueError("a classifier of something else than the two samples")
-        if classifier.n_features_in_ != self._width:
-            raise ValueError("a classifier of other columns")
 
     def _has_mean_influence(self) -> bool:
         return penalty_of(self.classifier_) is not None

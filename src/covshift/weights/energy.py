@@ -7,7 +7,6 @@ from typing import ClassVar
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from ..data.fields import FINITE, POSITIVE, Kind, Part, Reals
 from ..data.parameters import VERBOSE, Rules, flag, number, whole
 from ..data.row_weights import masses
 from ..exceptions import InputError
@@ -15,7 +14,7 @@ from ..numerics.array import Real
 from ..numerics.progress import warn_if_slow
 from ..numerics.qp import solve_simplex
 from .base import Weighter
-from .points import Units, blocks, check_fits, pooled_units, target_mean
+from .points import blocks, check_fits, pooled_units, target_mean
 from .points import distinct_rows as distinct
 
 _SECONDS = 1e-4  # of a fit, for every million of N^3
@@ -89,19 +88,6 @@ class EnergyWeights(Weighter):
         "standardize": flag(),
         "refuse_above": whole(1),
         "verbose": VERBOSE,
-    }
-
-    _saved: ClassVar[dict[str, Kind]] = {
-        "_units": Part(Units, n="p"),
-        "_unit": POSITIVE,
-        "_X": Reals("rows", "p"),  # those of positive sample_weight
-        "_w": Reals("rows", least=0),
-        "_new_w": Reals("rows", least=0),  # for rows that the fit has not seen
-        "_new_level": FINITE,
-        "_T": Reals("M", "p"),
-        "_share": Reals("M", least=0),
-        "_level": FINITE,
-        "distance_": FINITE,
     }
 
     def __init__(

@@ -11,7 +11,6 @@ import numpy as np
 from scipy.linalg import lstsq
 from sklearn.exceptions import ConvergenceWarning
 
-from ..data.fields import COUNT, FINITE, NONNEGATIVE, Kind, Maybe, OrNone, Part, Reals
 from ..data.parameters import Rules, flag, number, whole
 from ..exceptions import NoOverlapError, WeightWarning
 from ..margins import Margins
@@ -22,7 +21,7 @@ from .base import LogRatioWeighter
 from .cells import bounded_tilt
 from .limits import LIMITS, clipped, inside, only_one
 from .m_estimation import Influences, tilted
-from .points import Units, pooled_units
+from .points import pooled_units
 
 _FEW_MOMENTS = 300
 _LARGEST_STEP = 50.0  # of a log weight, in one step of Newton's method
@@ -106,15 +105,6 @@ class EntropyBalancing(LogRatioWeighter):
         "limits": LIMITS,
         "tol": number(least=0),
         "max_iter": whole(1),
-    }
-
-    _saved: ClassVar[dict[str, Kind]] = {
-        "_units": Part(Units),
-        "_scales": Part(Units, n="q"),
-        "coef_": Reals("q"),
-        "imbalance_": NONNEGATIVE,
-        "n_iter_": COUNT,
-        "_level": Maybe(OrNone(FINITE)),  # files from before limits have none
     }
 
     def __init__(
@@ -233,14 +223,6 @@ class EntropyBalancing(LogRatioWeighter):
         with np.errstate(over="ignore", invalid="ignore"):
             value = self._scales(self._raw_moments(X)) @ self.coef_
         return np.nan_to_num(value, nan=-np.inf, neginf=-np.inf)
-
-    def _after_loading(self) -> None:
-        n = self._width
-        if len(self._units.center) != n or self._raw_moments(np.zeros((1, n))).shape[1] != len(
-            self.coef_
-        ):
-            raise ValueError("moments of other columns")
-        super()._after_loading()
 
     def _has_mean_influence(self) -> bool:
         bounded = getattr(self, "_level", None) is not None

@@ -6,11 +6,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..data.fields import Each, Kind, Part, Reals
 from ..data.parameters import Rules, number
 from ..numerics.array import Flags, Real
 from .base import LogRatioWeighter
-from .points import Units, pooled_units
+from .points import pooled_units
 
 _NO_SPREAD = 1e-12  # relative variance below which a direction counts as constant
 
@@ -62,13 +61,6 @@ class GaussianRatio(LogRatioWeighter):
     _takes_sample_weight = True
 
     _rules: ClassVar[Rules] = {"shrinkage": number(least=0, most=1)}
-
-    _saved: ClassVar[dict[str, Kind]] = {
-        "_units": Part(Units, n="p"),
-        "_axes": Reals("p", "r"),
-        "_variances": Each(Reals("r", above=0), 2),
-        "_means": Each(Reals("r"), 2),
-    }
 
     def __init__(self, shrinkage: float = 1e-3) -> None:
         self.shrinkage = shrinkage

@@ -8,14 +8,13 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils import Tags, check_consistent_length, check_random_state, column_or_1d
 
-from ..data.fields import FINITE, PLAIN, SHARE, Each, Kind, Maybe, Part, Reals
 from ..data.parameters import Rules, number, one_of
 from ..exceptions import InputError
 from ..numerics.array import Real, Rows
 from ..numerics.parallel import over_rows
 from ..numerics.statistics import moments
 from .base import LogRatioWeighter
-from .points import Distinct, Units, blocks, distinct, fold_of, pooled_units, squared_distances
+from .points import Distinct, blocks, distinct, fold_of, pooled_units, squared_distances
 
 _FACTORS = np.geomspace(0.25, 4.0, 9)  # tried around Scott's width
 _NARROWEST = 1e-30  # width, in units of the samples' spread: distances must not overflow
@@ -32,13 +31,6 @@ class _Density:
     points: Real  # (m, n), in units of h
     log_share: Real  # (m,)
     alone: float  # log density at a row without neighbours
-
-    _saved: ClassVar[dict[str, Kind]] = {
-        "h": Reals("n", above=0),
-        "points": Reals("m", "n"),
-        "log_share": Reals("m"),
-        "alone": FINITE,
-    }
 
     @classmethod
     def of(cls, sample: Distinct, h: Real) -> _Density:
@@ -153,14 +145,6 @@ class KDE(LogRatioWeighter):
     _rules: ClassVar[Rules] = {
         "width": number(above=0) | one_of("scott", "silverman", "cv"),
         "tau": number(least=0, most=1) | one_of("cv"),
-    }
-
-    _saved: ClassVar[dict[str, Kind]] = {
-        "_units": Part(Units, n="p"),
-        "_densities": Each(Part(_Density, n="p"), 2),
-        "width_": Reals(2, "p", finite=False),
-        "tau_": SHARE,
-        "tau_scores_": Maybe(PLAIN),
     }
 
     def __init__(self, width: Any = "scott", *, tau: Any = 1.0, random_state: Any = None) -> None:

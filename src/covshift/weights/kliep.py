@@ -10,7 +10,6 @@ from scipy.linalg.lapack import dpotrf, dtrtrs
 from scipy.optimize import nnls
 from sklearn.utils import check_random_state
 
-from ..data.fields import PLAIN, POSITIVE, Kind, Maybe, Part, Reals
 from ..data.parameters import VERBOSE, Rules, flag, whole
 from ..numerics.array import Real, Whole
 from ..numerics.parallel import one_blas_thread
@@ -18,7 +17,6 @@ from ..numerics.progress import track
 from .base import LARGEST_EXPONENT, Weighter
 from .points import (
     CANDIDATES,
-    Units,
     blocks,
     candidates,
     distinct,
@@ -108,16 +106,6 @@ class KLIEP(Weighter):
         "n_centers": whole(1),
         "standardize": flag(),
         "verbose": VERBOSE,
-    }
-
-    _saved: ClassVar[dict[str, Kind]] = {
-        "_units": Part(Units, n="p"),
-        "_proportions": Reals("b", least=0),
-        "_log_means": Reals("b", finite=False),
-        "centers_": Reals("b", "p"),
-        "coef_": Reals("b", least=0),
-        "width_": POSITIVE,
-        "scores_": Maybe(PLAIN),
     }
 
     def __init__(

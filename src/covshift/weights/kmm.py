@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..data.fields import FINITE, POSITIVE, Kind, Numbers, OrNone, Part, Reals
 from ..data.parameters import VERBOSE, Rules, flag, function, number, one_of, whole
 from ..data.row_weights import kish, masses
 from ..exceptions import InputError, WeightWarning
@@ -15,7 +14,7 @@ from ..numerics.array import Real
 from ..numerics.kernels import WIDTH, NamedKernel, find_width
 from ..numerics.qp import solve_simplex
 from .base import Weighter
-from .points import Units, blocks, check_fits, pooled_units, squared_distances, target_mean
+from .points import blocks, check_fits, pooled_units, squared_distances, target_mean
 from .points import distinct_rows as distinct
 
 _SECONDS = 1e-3  # of a fit, for every million of N^3
@@ -102,17 +101,6 @@ class KMM(Weighter):
         "standardize": flag(),
         "refuse_above": whole(1),
         "verbose": VERBOSE,
-    }
-
-    _saved: ClassVar[dict[str, Kind]] = {
-        "_units": Part(Units, n="p"),
-        "_kernel": Part(NamedKernel),
-        "_X": Reals("values", "p"),
-        "_w": Reals("values", least=0),
-        "_count": Numbers("values"),  # rows at a value
-        "width_": OrNone(POSITIVE),
-        "objective_": FINITE,
-        "total_": FINITE,
     }
 
     def __init__(

@@ -7,11 +7,10 @@ larger, and what they balance may be worse. Nobody should choose the one without
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from ..data.fields import NONNEGATIVE, TEXT, Kind, OrNone
 from ..data.parameters import Rule, number, one_of
 from ..margins import Margins
 from ..numerics.array import Flags, Real
@@ -60,16 +59,6 @@ class BalanceCost:
     worst: str  # where the gap is
     effective_sample_size: float
     effective_sample_size_without: float | None
-
-    _saved: ClassVar[dict[str, Kind]] = {
-        "low": NONNEGATIVE,
-        "high": NONNEGATIVE,
-        "gap": NONNEGATIVE,
-        "gap_without": OrNone(NONNEGATIVE),
-        "worst": TEXT,
-        "effective_sample_size": NONNEGATIVE,
-        "effective_sample_size_without": OrNone(NONNEGATIVE),
-    }
 
     def __str__(self) -> str:
         where = f" ({self.worst})" if self.gap >= _SHOWN else ""

@@ -7,11 +7,10 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.spatial import cKDTree
 
-from ..data.fields import COUNT, PLAIN, Kind, Maybe, Part, Reals
 from ..data.parameters import Rules, flag, one_of, whole
 from ..numerics.array import Real
 from .base import Weighter
-from .points import Distinct, Units, blocks, distinct, pooled_units, squared_distances
+from .points import Distinct, blocks, distinct, pooled_units, squared_distances
 
 _ROUNDING = 1 + 1e-12  # a neighbour at the radius itself counts, whatever the rounding
 _TREE_FEATURES = 4  # with more features a tree looks at nearly all points
@@ -20,13 +19,17 @@ _TREE_FEATURES = 4  # with more features a tree looks at nearly all points
 class _Sample:
     """Points and shares, with the questions asked of them: by a tree, or in blocks."""
 
-    _saved: ClassVar[dict[str, Kind]] = {"points": Reals("m", "n"), "share": Reals("m", least=0)}
-
     def __init__(self, points: Real, share: Real) -> None:
         self.points, self.share = points, share
         self._equal = bool(np.ptp(share) <= 1e-12 * share.max())
         few = points.shape[1] <= _TREE_FEATURES
         self._tree = cKDTree(points) if few and self._equal else None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"points": self.points, "share": self.share}  # the tree is made anew
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(**state)  # type: ignore[misc]
 
     def squared_radii(self, X: Real, ks: list[int]) -> Real:
         """Squared distance of each row to its k-th nearest points: (rows, K)."""
@@ -107,14 +110,6 @@ class NearestNeighbors(Weighter):
     _takes_sample_weight = True
 
     _rules: ClassVar[Rules] = {"n_neighbors": whole(1) | one_of("cv"), "standardize": flag()}
-
-    _saved: ClassVar[dict[str, Kind]] = {
-        "_units": Part(Units, n="p"),
-        "_train": Part(_Sample, n="p"),
-        "_target": Part(_Sample, n="p"),
-        "n_neighbors_": COUNT,
-        "scores_": Maybe(PLAIN),
-    }
 
     def __init__(self, n_neighbors: Any = "cv", *, standardize: bool = True) -> None:
         self.n_neighbors = n_neighbors

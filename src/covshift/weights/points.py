@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.spatial.distance import cdist, pdist
 
-from ..data.fields import Kind, Reals
 from ..data.parameters import number, one_of, or_list
 from ..data.row_weights import equal_shares
 from ..exceptions import InputError
@@ -27,8 +26,6 @@ class Units:
 
     center: Real  # (n,)
     scale: Real  # (n,), positive
-
-    _saved: ClassVar[dict[str, Kind]] = {"center": Reals("n"), "scale": Reals("n", above=0)}
 
     def __call__(self, X: Real) -> Real:
         with np.errstate(over="ignore"):

@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..data.fields import Kind, Part, Reals
 from ..data.parameters import Rules, flag, whole
 from ..exceptions import InputError, WeightWarning
 from ..margins import Margins
@@ -64,11 +63,6 @@ class PostStratification(Weighter):
     _takes_sample_weight = True
 
     _rules: ClassVar[Rules] = {"bins": whole(2), "collapse": flag()}
-
-    _saved: ClassVar[dict[str, Kind]] = {
-        "_table": Part(CellTable),
-        "_factor": Reals("cells", least=0),
-    }
 
     def __init__(self, by: Any = None, *, bins: int = 5, collapse: bool = False) -> None:
         self.by = by
@@ -158,16 +152,6 @@ class PostStratification(Weighter):
                 f"{_known(parts)}. Choose with by=..., or use Raking, which takes all of them."
             )
         return parts[0]
-
-    def _after_loading(self) -> None:
-        columns = [axis.column for axis in self._table.axes]
-        if (
-            min(columns) < 0
-            or max(columns) >= self._width
-            or len(self._table.share) != len(self._factor)
-        ):
-            raise ValueError("cells of other columns")
-        super()._after_loading()
 
 
 def _listed(by: Any) -> list[str]:

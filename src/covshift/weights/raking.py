@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from ..data.fields import COUNT, NONNEGATIVE, Each, Kind, Part
 from ..data.parameters import Rules, flag, number, whole
 from ..exceptions import NoOverlapError, WeightWarning
 from ..margins import Margins
@@ -91,12 +90,6 @@ class Raking(Weighter):
         "collapse": flag(),
         "tol": number(above=0),
         "max_iter": whole(1),
-    }
-
-    _saved: ClassVar[dict[str, Kind]] = {
-        "_raked": Each(Part(cells.Raked)),
-        "imbalance_": NONNEGATIVE,
-        "n_iter_": COUNT,
     }
 
     def __init__(
@@ -229,12 +222,6 @@ class Raking(Weighter):
 
     def _ratio(self, X: Real) -> Real:
         return clipped(cells.product(self._raked, X), self.limits)
-
-    def _after_loading(self) -> None:
-        columns = [axis.column for part in self._raked for axis in part.table.axes]
-        if not columns or min(columns) < 0 or max(columns) >= self._width:
-            raise ValueError("cells of other columns")
-        super()._after_loading()
 
 
 def _impossible(fitted: cells.Fitted) -> bool:

@@ -24,7 +24,6 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from ..data.fields import ESTIMATOR, Kind
 from ..data.parameters import Rules, flag
 from ..data.row_weights import kish
 from ..exceptions import OverlapWarning, WeightWarning
@@ -74,8 +73,6 @@ class TiltedCDFWeights(Weighter):
     _tells_overlap = True
 
     _rules: ClassVar[Rules] = {"allow_no_overlap": flag()}
-
-    _saved: ClassVar[dict[str, Kind]] = {"_tilt": ESTIMATOR, "_cdf": ESTIMATOR}
 
     def __init__(self, *, allow_no_overlap: bool = False, random_state: Any = None) -> None:
         self.allow_no_overlap = allow_no_overlap
@@ -136,9 +133,3 @@ class TiltedCDFWeights(Weighter):
             return slice(None)
         rng = np.random.default_rng(self.random_state)
         return np.sort(rng.choice(count, size=_MOST_ROWS, replace=False))
-
-    def _after_loading(self) -> None:
-        for part, kind in ((self._tilt, EntropyBalancing), (self._cdf, CDFWeights)):
-            if type(part) is not kind or part._width != self._width:
-                raise ValueError("parts of other weights")
-        super()._after_loading()

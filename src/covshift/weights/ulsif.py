@@ -8,7 +8,6 @@ import numpy as np
 from scipy.linalg import eigh
 from sklearn.utils import check_random_state
 
-from ..data.fields import NONNEGATIVE, POSITIVE, Kind, Maybe, Part, Reals
 from ..data.parameters import VERBOSE, Rules, flag, number, whole
 from ..numerics.array import Real
 from ..numerics.parallel import one_blas_thread
@@ -16,7 +15,6 @@ from ..numerics.progress import track
 from .base import Weighter
 from .points import (
     CANDIDATES,
-    Units,
     blocks,
     candidates,
     distinct,
@@ -49,15 +47,6 @@ class _LeastSquaresRatio(Weighter):
         "n_centers": whole(1),
         "standardize": flag(),
         "verbose": VERBOSE,
-    }
-
-    _saved: ClassVar[dict[str, Kind]] = {
-        "_units": Part(Units, n="p"),
-        "centers_": Reals("b", "p"),
-        "coef_": Reals("b"),
-        "width_": POSITIVE,
-        "reg_": NONNEGATIVE,
-        "scores_": Maybe(Reals("widths", "penalties", finite=False)),
     }
 
     def _mixture(self) -> float:
@@ -175,8 +164,6 @@ class ULSIF(_LeastSquaresRatio):
     array([0.6, 1. , 1.5])
     """
 
-    _saved: ClassVar[dict[str, Kind]] = {}  # nothing more
-
     def __init__(
         self,
         width: Any = "cv",
@@ -238,8 +225,6 @@ class RULSIF(_LeastSquaresRatio):
     """
 
     _rules: ClassVar[Rules] = {**_LeastSquaresRatio._rules, "alpha": number(least=0, below=1)}
-
-    _saved: ClassVar[dict[str, Kind]] = {}  # nothing more
 
     def __init__(
         self,

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from ...data.features import column_shares, feature_groups
-from ...data.fields import FINITE, SHARE, TEXT, Kind
 from ...margins.reading import Line
 from ...numerics.array import Flags, Real
 from ...numerics.statistics import holm
@@ -42,14 +40,6 @@ class UncoveredCells:
     share: float
     excess: float
     p_value: float
-
-    _saved: ClassVar[dict[str, Kind]] = {
-        "name": TEXT,
-        "cells": TEXT,
-        "share": SHARE,
-        "excess": FINITE,
-        "p_value": SHARE,
-    }
 
     def describe(self, names: Sequence[str] | None = None) -> str:
         """Say it in a sentence without its full stop.

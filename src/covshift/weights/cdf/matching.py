@@ -14,11 +14,9 @@ same, with g w in place of w on the right.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
-from ...data.fields import FINITE, FLAG, PENALTY, Kind, Reals
 from ...numerics.array import Real
 from ...numerics.qp import solve_simplex
 from .newton import solve_ridge_simplex
@@ -36,16 +34,6 @@ class Match:
     mismatch: float  # |R w / N - F|^2
     bound: float  # no weights have a smaller mismatch than this
     converged: bool = True
-
-    _saved: ClassVar[dict[str, Kind]] = {
-        "w": Reals("rows", least=0),
-        "reg": PENALTY,
-        "level": FINITE,
-        "tilt": Reals("m"),
-        "mismatch": FINITE,
-        "bound": FINITE,
-        "converged": FLAG,
-    }
 
     def ratio(self, rows: RowFactor) -> Real:
         """Weights of other rows, given their R."""

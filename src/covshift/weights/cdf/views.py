@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from ...data.features import column_shares, members
-from ...data.fields import FLAG, Kind, Maybe, OrNone, Part, Reals, Wholes
 from ...data.parameters import Rule, check_parameters, one_of
 from ...exceptions import InputError
 from ...numerics.array import Real, Rows, Whole
@@ -156,8 +155,6 @@ class Boxes:
 
     groups: Whole  # (G, columns in each)
 
-    _saved: ClassVar[dict[str, Kind]] = {"groups": Wholes("views", "columns", below="n")}
-
     @classmethod
     def of_pairs(cls, groups: Rows | None, n: int) -> Boxes:
         """Take every pair of features, or the only feature there is, with all their columns.
@@ -176,8 +173,6 @@ class Projections:
 
     directions: Real  # (G, n)
 
-    _saved: ClassVar[dict[str, Kind]] = {"directions": Reals("views", "n")}
-
     def __call__(self, points: Real) -> Iterator[Real]:
         largest = np.finfo(float).max
         for direction in self.directions:
@@ -186,15 +181,6 @@ class Projections:
 
 class FactorTarget:
     """Views of several dimensions or two sides, by the products of `covshift.operators`."""
-
-    _saved: ClassVar[dict[str, Kind]] = {
-        "T": Reals("M", "n"),
-        "share": Reals("M"),
-        "project": Part(Boxes, Coordinates, Projections, n="n"),
-        "symmetric": FLAG,
-        "even_tails": FLAG,
-        "shares": Maybe(OrNone(Reals("views"))),  # files from before groups have none
-    }
 
     def __init__(
         self,

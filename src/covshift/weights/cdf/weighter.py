@@ -11,19 +11,16 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from ...data import fields
 from ...data.parameters import Rules, flag, number, one_of
 from ...data.row_weights import kish
 from ...data.validation import is_margins, unwrap_target
 from ...exceptions import InputError, NoOverlapError, OverlapWarning
 from ...margins import Margins
 from ...margins.reading import Reading, cdf_features, cell_columns, reading_of, refuse_outside
-from ...numerics.array import Real, Whole, like, to_numpy
+from ...numerics.array import Real, like
 from ...numerics.hashing import Keys, row_hash
 from ...numerics.parallel import one_blas_thread
 from ...numerics.support import NO_OVERLAP, Uncovered, uncovered
-from ...operators import Coordinates
-from ...operators.line_thresholds import Thresholds
 from ...operators.line_vectors import LineTarget
 from ..base import Weighter, column_sides
 from ..limits import LIMITS, clipped, inside, only_one
@@ -36,8 +33,6 @@ from .penalty import ROUGH, WEAKEST, by_discrepancy, by_folds, noise_limit, over
 from .thresholds import LocalParts, ThresholdMatching, unequal_masses, with_mass
 from .views import (
     VIEWS_RULE,
-    FactorTarget,
-    Projections,
     TargetSide,
     as_views,
     make_target,
@@ -60,11 +55,6 @@ class NewRows:
 
     match: Match
     known: Keys  # (rows,), sorted: keys of the rows that it has seen
-
-    _saved: ClassVar[dict[str, fields.Kind]] = {
-        "match": fields.Part(Match),
-        "known": fields.Wholes("known"),
-    }
 
     def __post_init__(self) -> None:
         if (self.known[1:] <= self.known[:-1]).any():
@@ -115,69 +105,6 @@ class WithinLimits(Weighter):
                 "Pass solver='dense', or use views='additive'."
             )
         return problem.within(match.reg, low, high)
-
-
-# How the target of the CDF weights goes into a file (`covshift.data.fields`).
-
-
-@dataclass(frozen=True)
-class SavedLines:
-    """A `LineTarget` whose views lie one after another: few arrays, however many views."""
-
-    project: Coordinates | Projections
-    sizes: Whole  # (views,): thresholds of each
-    thresholds: Real  # (m,)
-    weights: Real  # (m,)
-    below: Real  # (m,)
-
-    _saved: ClassVar[dict[str, fields.Kind]] = {
-        "project": fields.Part(Coordinates, Projections, n="n"),
-        "sizes": fields.Wholes("views"),
-        "thresholds": fields.Reals("m"),
-        "weights": fields.Reals("m"),
-        "below": fields.Reals("m"),
-    }
-
-    @classmethod
-    def of(cls, target: LineTarget) -> SavedLines:
-        """Copy the target, to the host if it is on a device."""
-        project: Any = target.project
-        sizes = np.array([line.size for line in target.lines])
-        thresholds = [line.values for line in target.lines]
-        weights = [line.weights for line in target.lines]
-        parts = ([to_numpy(v) for v in part] for part in (thresholds, weights, target.below))
-        return cls(project, sizes, *(np.concatenate(part).astype(np.float64) for part in parts))
-
-    @classmethod
-    def _from_saved(cls, project: Any, sizes: Whole, **parts: Real) -> LineTarget:
-        if not len(sizes) or (sizes < 1).any() or sizes.sum() != len(parts["thresholds"]):
-            raise ValueError("the views do not cover the thresholds")
-        cut = {name: np.split(part, np.cumsum(sizes)[:-1]) for name, part in parts.items()}
-        views = zip(cut["thresholds"], cut["weights"], strict=True)
-        return LineTarget(project, [Thresholds(*view) for view in views], cut["below"])
-
-
-class _Target(fields.Part):
-    def write(self, value: Any, path: fields.Path, out: fields.Writer) -> Any:
-        if isinstance(value, LineTarget):
-            value = SavedLines.of(value)
-        return super().write(value, path, out)
-
-
-TARGET = _Target(SavedLines, FactorTarget, n="p")
-
-
-def check_columns(target: LineTarget | FactorTarget, n: int) -> None:
-    """Refuse a target whose rows have another number of columns."""
-    project: Any = target.project
-    if isinstance(target, FactorTarget):
-        found = target.T.shape[1]
-    elif isinstance(project, Projections):
-        found = project.directions.shape[1]
-    else:
-        found = len(target.lines)
-    if found != n:
-        raise ValueError("views of other columns")
 
 
 _TRAINING = 10.0  # penalty for training: weights that estimate a mean well hurt a learner
@@ -324,19 +251,6 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
         "tol": number(above=0),
     }
 
-    _saved: ClassVar[dict[str, fields.Kind]] = {
-        "_made": TARGET,
-        "_match": fields.Part(Match),
-        "_new": fields.Maybe(fields.OrNone(fields.Part(NewRows))),
-        "reg_": fields.PENALTY,
-        "mismatch_": fields.FINITE,
-        "noise_": fields.NUMBER,
-        "overlap_": fields.FLAG,
-        "uncovered_": fields.Each(fields.Part(Uncovered, UncoveredCells)),
-        "scores_": fields.Maybe(fields.Reals(2, "penalties")),
-        "_sides": fields.Maybe(fields.OrNone(fields.Reals("p"))),
-    }
-
     def __init__(
         self,
         views: Any = "additive",
@@ -469,19 +383,6 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
     def _tolerated(self, target: TargetSide, N: float) -> float:
         """Noise of the target, and of as few training rows as a usable reweighting rests on."""
         return self.noise_ + target.spread / (_RESTS_ON * N) + _ROUNDING
-
-    def _after_loading(self) -> None:
-        matches = [self._match] + ([] if self._new is None else [self._new.match])
-        if any(match.tilt.shape != self._made.F.shape for match in matches):
-            raise ValueError("weights for other views")
-        super()._after_loading()
-        if getattr(self, "_reading", None) is None:
-            check_columns(self._made, self._width)
-        if self._sides is not None and self._sides.shape != (self._width,):
-            raise ValueError("sides of other columns")
-        names = range(self._width) if self._column_names is None else self._column_names
-        for part in self.uncovered_:
-            part.describe([str(name) for name in names])
 
     def _ratio(self, X: Real) -> Real:
         rows = self._made.rows(self._seen(X))
