@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from command import covshift, write
 
-from covshift.cli import console, options
-from covshift.cli.parser import parse
+from covshift.cli.commands import parse
+from covshift.cli.samples import samples_of
 from covshift.encoding.codes import row_identifier, sentinels
 from covshift.files.samples import ColumnOptions, read_samples
 
@@ -150,13 +150,13 @@ def nasty(folder, seed, names, label=None):
 
 
 def answered(result):
-    """The command at the end of the message."""
+    """The options that give the first answer to each question of the message."""
     assert result.code == 2
     assert result.err.startswith("covshift: ")
-    assert "ready to copy" in result.err
-    command = shlex.split(result.err.rstrip("\n").rsplit("\n", 1)[1])
-    assert command[0] == "covshift"
-    return command[1:]
+    assert "Without --ask covshift takes the first answer" in result.err
+    lines = [line for line in result.err.splitlines() if line.startswith("  ")]
+    found = ["--" + line.split(": --", 1)[1].split(" (", 1)[0] for line in lines]
+    return [word for options in dict.fromkeys(found) for word in shlex.split(options)]
 
 
 def drawn(seed):
@@ -171,13 +171,12 @@ def test_one_message_asks_all_and_its_command_is_not_asked_again(tmp_path, seed)
     files = nasty(tmp_path, seed, names, label)
     asked = covshift("compare", *files, "--label", "y", "--ask")
     lines = asked.err.splitlines()
-    assert len(lines) == len(names) + asked.err.count("'y' is the label") + 3
+    assert len(lines) == len(names) + asked.err.count("'y' is the label") + 2
     for name in names:
         assert sum(f": {name!r} " in line for line in lines) == 1
-    args = parse(answered(asked))
-    args.argv = []
+    typed = parse(["compare", *files, "--label", "y", "--ask", *answered(asked)])
     with redirect_stderr(io.StringIO()):
-        samples = options.samples_of(args)
+        samples = samples_of(typed)[1]
     assert np.isfinite(samples.X).all()
     assert np.isfinite(samples.X_target).all()
     assert {"u", "v v"} <= {*samples.names}
@@ -189,7 +188,7 @@ def test_the_command_of_the_message_succeeds_and_the_default_does_the_same(tmp_p
     names = drawn(100 + seed)
     files = nasty(tmp_path, seed, names)
     command = ("diagnose", "weigh")[seed % 2]
-    again = covshift(*answered(covshift(command, *files, "--ask")))
+    again = covshift(command, *files, "--ask", *answered(covshift(command, *files, "--ask")))
     assert again.code == 0, again.err
     decided = covshift(command, *files)
     assert decided.out == again.out
@@ -207,8 +206,7 @@ def test_labels_are_asked_about_in_the_same_message(tmp_path, label):
     assert "'size'" in asked.err
     assert "'y' is the label" in asked.err
     assert not (tmp_path / "m").exists()
-    argv = answered(asked)
-    again = covshift(*argv)
+    again = covshift(*command, "--ask", *answered(asked))
     assert again.code == 0, again.err
     decided = json.loads(covshift(*command).out)
     kinds = [note["kind"] for note in decided["notes"]]
@@ -245,15 +243,16 @@ def test_the_label_of_an_estimate_is_asked_about_too(tmp_path):
     asked = covshift("estimate", *files, "--outcome", "y", "--ask")
     assert "'y' is an outcome and holds numbers and text" in asked.err
     assert "'region'" in asked.err
-    assert covshift(*answered(asked)).code == 0
+    command = ["estimate", *files, "--outcome", "y", "--ask"]
+    assert covshift(*command, *answered(asked)).code == 0
 
 
 def test_margins_ask_once_as_well(tmp_path):
     train, _ = nasty(tmp_path, 3, ["region", "size", "n", "empty"])
-    asked = covshift("margins", train, "-o", tmp_path / "m.json", "--ask")
-    argv = answered(asked)
-    assert "--id" not in argv
-    assert covshift(*argv).code == 0
+    command = ["margins", train, "-o", tmp_path / "m.json", "--ask"]
+    answers = answered(covshift(*command))
+    assert "--id" not in answers
+    assert covshift(*command, *answers).code == 0
     assert covshift("margins", train, "-o", tmp_path / "a.json").code == 0
     assert (tmp_path / "a.json").read_text() == (tmp_path / "m.json").read_text()
 
@@ -265,14 +264,14 @@ def test_standard_input_is_decided_about_as_a_file_is(tmp_path):
     assert piped.code == 0, piped.err
     assert piped.out == named.out
     asked = covshift("weigh", "-", target, "--ask", stdin=data)
-    assert covshift(*answered(asked), stdin=data).out == named.out
+    assert covshift("weigh", "-", target, *answered(asked), stdin=data).out == named.out
 
 
 def test_the_first_of_two_row_numbers_is_the_id(tmp_path):
     files = nasty(tmp_path, 3, ["n", "row"])
-    assert answered(covshift("weigh", *files, "--ask"))[3:] == ["--id", "n", "--drop", "row"]
+    assert answered(covshift("weigh", *files, "--ask")) == ["--id", "n", "--drop", "row"]
     asked = covshift("weigh", *files, "--id", "row", "--ask")
-    assert answered(asked)[5:] == ["--drop", "n"]
+    assert answered(asked) == ["--drop", "n"]
 
 
 @pytest.mark.parametrize(
@@ -323,14 +322,6 @@ def test_a_command_without_its_label_says_so(table):
     result = covshift("compare", table / "train.csv", table / "target.csv")
     assert result.code == 2
     assert "needs --label COL" in result.err
-
-
-def test_what_the_library_counts_is_named(monkeypatch):
-    monkeypatch.setattr(console, "columns", ["age", "town=Bern", "town=Chur"])
-    said = "columns 0, 2 and column 1 stay; columns 1 to 2; column 'x' has 3 gaps in 2 rows."
-    named = "columns 'age', 'town=Chur' and column 'town=Bern' stay; columns 'town'; "
-    assert console.by_name(said) == named + "column 'x' has 3 gaps in 2 rows."
-    assert console.by_name("column 7") == "column 7"
 
 
 def test_errors_of_weighters_name_the_column(tmp_path):

@@ -20,7 +20,7 @@ from command import covshift, rows, write
 
 from covshift import load
 from covshift.cli import console, main
-from covshift.cli.parser import parse
+from covshift.cli.commands import parse
 from covshift.comparison import Comparison
 from covshift.data import Samples
 from covshift.exceptions import InputError
@@ -415,7 +415,7 @@ def test_the_report_shows_the_weights_that_the_comparison_recommends(files, monk
 def test_the_report_asks_for_shares_of_classes_or_for_a_mean(files, monkeypatch, values, what):
     pytest.importorskip("matplotlib")
     pytest.importorskip("jinja2")
-    monkeypatch.setattr("covshift.cli.compare.comparison_of", lambda *_: None)
+    monkeypatch.setattr("covshift.cli.report.comparison_of", lambda *_: None)
     table = [line.split(",") for line in (files / "train.csv").read_text().splitlines()]
     cells = zip(table[1:], values, strict=True)
     write(files / "other.csv", [table[0], *([*row[:4], value] for row, value in cells)])
@@ -430,7 +430,7 @@ def test_the_report_asks_for_shares_of_classes_or_for_a_mean(files, monkeypatch,
 def test_without_overlap_the_report_has_no_number(files, monkeypatch):
     pytest.importorskip("matplotlib")
     pytest.importorskip("jinja2")
-    monkeypatch.setattr("covshift.cli.compare.comparison_of", lambda *_: None)
+    monkeypatch.setattr("covshift.cli.report.comparison_of", lambda *_: None)
     far = write(files / "far.csv", rows(50, 30.0, seed=1, label=False))
     given = [files / "train.csv", far, "--drop", "person", "--label", "y"]
     result = covshift("report", *given, "-o", files / "r.html")
@@ -698,11 +698,11 @@ def test_the_label_may_be_called_outcome(command):
         (["estmate", "a.csv", "b.csv"], "Did you mean estimate?"),
         (["estimate", "a.csv", "b.csv", "--outcom", "y"], "Did you mean --outcome?"),
         (["estimate", "a.csv", "b.csv", "--method", "wieghts"], "Did you mean weights?"),
-        (["estimate", "a.csv", "b.csv", "--xyzzy", "y"], "covshift COMMAND --help"),
+        (["estimate", "a.csv", "b.csv", "--xyzzy", "y"], "covshift estimate --help"),
         (["weigh", "a", "b", "--drop", "x", "y", "--json"], "Repeat --drop for each: --drop x --d"),
-        (["weigh", "--keep", "x", "y", "a", "b"], "Repeat --keep for each: --keep x --keep y\n"),
-        (["weigh", "a", "b", "c"], "unrecognized arguments: c\n"),
-        (["weigh", "a", "b", "--id", "x", "y"], "unrecognized arguments: y\n"),
+        (["weigh", "--keep", "x", "y", "a", "b"], "Repeat --keep for each: --keep x --keep y.\n"),
+        (["weigh", "a", "b", "c"], "extra argument (c)\n"),
+        (["weigh", "a", "b", "--id", "x", "y"], "extra argument (y)\n"),
     ],
 )
 def test_misspelt_and_superfluous_words_are_explained(arguments, meant):

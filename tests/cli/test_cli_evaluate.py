@@ -208,9 +208,9 @@ def test_a_model_file_is_applied_to_both_files(files, handed):
     judged = handed["model"]["model.covshift"]
     with open(said) as file:
         expected = [float(line["probability_1"]) for line in csv.DictReader(file)]
-    found = judged.decision_function(handed["X_target"])[:, 1]
+    found = judged.scores[1][:, 1]
     np.testing.assert_allclose(found, expected, atol=1e-6)
-    assert len(judged.predict(handed["X"])) == N
+    assert len(judged.classes[0]) == N
 
 
 @pytest.mark.thorough
@@ -358,13 +358,13 @@ def test_a_model_file_does_not_judge_rows_without_a_label(files, tmp_path, hande
     asked = ("--model", model, "--drop", "p", "--drop", "c")
     assert call(files, score=asked).code == 0
     judged = handed["model"]["model.covshift"]
-    everywhere = judged.decision_function(handed["X"])
+    everywhere = judged.scores[0]
     gaps = [[*row[:3], "" if k % 9 == 1 else row[3], *row[4:]] for k, row in enumerate(told(TRAIN))]
     write(tmp_path / "train.csv", gaps)
     assert call(tmp_path, target=files / "target.csv", score=asked).code == 0
     judged = handed["model"]["model.covshift"]
     kept = [k for k in range(N) if k % 9 != 0]
-    assert judged.decision_function(handed["X"]).tolist() == everywhere[kept].tolist()
+    assert judged.scores[0].tolist() == everywhere[kept].tolist()
 
 
 def test_no_label_at_all_is_an_error(files, tmp_path):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import csv
 import io
@@ -13,7 +12,7 @@ from command import covshift, rows, write
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from covshift.cli.parser import COMMANDS, build_parser
+from covshift.cli.commands import COMMANDS, command
 from covshift.exceptions import InputError
 from covshift.files.questions import Asked
 from covshift.files.reading import ReadOptions as ReadOptions
@@ -105,11 +104,9 @@ def folder(tmp_path_factory):
     return made
 
 
-def options_of(command):
-    """The options of a command, as its parser knows them."""
-    parser = build_parser(command)
-    group = next(a for a in parser._actions if isinstance(a, argparse._SubParsersAction))
-    return [a for a in group.choices[command]._actions if a.option_strings and a.dest != "help"]
+def options_of(name):
+    """The options of a command, as click knows them."""
+    return [param for param in command(name).params if param.param_type_name == "option"]
 
 
 VALUES = (
@@ -127,20 +124,19 @@ VALUES = (
 @st.composite
 def arguments(draw, commands):
     """A command with its files, and some of its options with any values."""
-    command = draw(st.sampled_from(commands))
+    name = draw(st.sampled_from(commands))
     files = {
         "predict": ["m.covshift", "target.csv"],
         "margins": ["target.csv"],
         "demo": ["--files-only"],
-    }.get(command, ["train.csv", draw(st.sampled_from(["target.csv", "t.json"]))])
-    found = [command, *files]
-    for option in draw(st.lists(st.sampled_from(options_of(command)), max_size=3)):
-        if option.dest in ("output", "report", "codebook", "debug"):
+    }.get(name, ["train.csv", draw(st.sampled_from(["target.csv", "t.json"]))])
+    found = [name, *files]
+    for option in draw(st.lists(st.sampled_from(options_of(name)), max_size=3)):
+        if option.name in ("output", "report", "codebook", "debug"):
             continue
-        found.append(draw(st.sampled_from(option.option_strings)))
-        count = {None: 1, 0: 0}.get(option.nargs, option.nargs)
-        for _ in range(count if isinstance(count, int) else 1):
-            choices = list(option.choices or ())
+        found.append(draw(st.sampled_from(option.opts)))
+        for _ in range(0 if option.is_flag else option.nargs):
+            choices = list(getattr(option.type, "choices", ()))
             given_values = st.sampled_from(choices).map(str) if choices else VALUES
             found.append(draw(given_values | VALUES))
     return found

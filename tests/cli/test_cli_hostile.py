@@ -177,7 +177,7 @@ def work():
     except KeyboardInterrupt:
         raise ImportError("numpy._core.multiarray failed to import") from None
 signal.signal(signal.SIGINT, m._stop_at_once)
-sys.exit(run._guarded(work, debug=False))
+sys.exit(run.guarded(work, debug=False))
 """
     done = subprocess.run(
         [sys.executable, "-c", code], env=ENVIRONMENT, capture_output=True, timeout=60

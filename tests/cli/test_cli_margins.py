@@ -321,7 +321,7 @@ def test_a_report_is_written_for_a_file_of_margins(files, monkeypatch):
 def test_a_report_on_margins_without_overlap_has_no_number(files, monkeypatch):
     pytest.importorskip("matplotlib")
     pytest.importorskip("jinja2")
-    monkeypatch.setattr("covshift.cli.compare.comparison_of", lambda *_: None)
+    monkeypatch.setattr("covshift.cli.report.comparison_of", lambda *_: None)
     Margins({"age": {(-9, 9): 0.6, (9, 99): 0.4}}).to_json(files / "far.json")
     asked = ["report", files / "train.csv", files / "far.json", "--label", "y"]
     done = covshift(*asked, "-o", files / "r.html", "--strict")

@@ -34,7 +34,7 @@ def test_pictures_of_the_page_exist():
 
 
 def test_the_commands_of_the_page_exist():
-    from covshift.cli.parser import parse
+    from covshift.cli.commands import parse
 
     text = page("evaluate.md")
     commands = re.findall(r"^covshift (.*)$", text, flags=re.MULTILINE)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from pages import check_agrees
 
-from covshift.cli.parser import COMMANDS
+from covshift.cli.commands import COMMANDS
 from covshift.corrections import CORRECTIONS
 from covshift.registry import LEARNERS, METRICS, QUANTITIES, TABLE
 from covshift.weights import WEIGHTERS

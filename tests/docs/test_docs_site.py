@@ -13,7 +13,7 @@ from pages import DOCS, page
 
 import covshift
 from covshift import exceptions
-from covshift.cli.parser import COMMANDS
+from covshift.cli.commands import COMMANDS
 
 ROOT = DOCS.parent
 
@@ -78,8 +78,8 @@ def test_names_at_the_top_say_what_they_take_and_show_an_example():
 def test_the_page_of_a_command_has_all_of_its_options(extension, command):
     pages = extension("command_pages")
     made = pages.command_page(command, "")
-    for action in pages.parser_of(command)._actions:
-        for flag in action.option_strings if action.dest != "help" else ():
+    for param in pages.command(command).params:
+        for flag in param.opts if param.param_type_name == "option" else ():
             assert f"``{flag}" in made, flag
     assert f"\ncommands/{command}\n" in page("commands.md")
     assert f"(commands/{command})" in page("commands.md")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import ast
 import subprocess
 import sys
@@ -10,8 +9,10 @@ import warnings
 from dataclasses import fields
 from inspect import signature
 from pathlib import Path
+from typing import Any
 
 import array_api_strict
+import click
 import numpy as np
 import portable
 import pytest
@@ -19,7 +20,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 import covshift
 from covshift import Kernel
-from covshift.cli.parser import build_parser
+from covshift.cli.commands import command
 from covshift.comparison.methods import check_method, fit_method, methods_for, resolve
 from covshift.corrections import CORRECTIONS, Correction, Importance, as_correction
 from covshift.corrections.auto import candidates
@@ -245,17 +246,14 @@ def test_comparisons_try_the_corrections_that_the_table_says():
     assert beside == ["vsvm:none", "vsvm:blended"]
 
 
-def options_of(command: str) -> dict[str, argparse.Action]:
-    subparsers = next(
-        a for a in build_parser(command)._actions if hasattr(a, "choices") and a.choices
-    )
-    return {a.dest: a for a in subparsers.choices[command]._actions}
+def options_of(name: str) -> dict[str, Any]:
+    return {param.name: param for param in command(name).params}
 
 
 @pytest.mark.parametrize("command", ["compare", "fit", "report"])
 def test_the_command_line_offers_the_learners_of_the_table(command):
     option = options_of(command)["learner"]
-    assert list(option.choices) == list(LEARNERS)
+    assert list(option.type.choices) == list(LEARNERS)
     assert option.default == next(iter(LEARNERS))
     for entry in learners():
         assert entry.about in option.help
@@ -264,7 +262,7 @@ def test_the_command_line_offers_the_learners_of_the_table(command):
 
 def test_the_command_line_offers_the_metrics_and_quantities_of_the_registry():
     asked = options_of("estimate")["what"]
-    assert tuple(asked.choices) == tuple(QUANTITIES)
+    assert tuple(asked.type.choices) == tuple(QUANTITIES)
     assert all(name in options_of("evaluate")["metric"].help for name in METRICS)
     spelled = {"q": "quantile", "regressors": "regressor", "size": "population_size"}
     for entry in QUANTITIES.values():
@@ -285,4 +283,4 @@ def test_the_command_line_lists_the_methods_of_the_table():
     assert f"for {chosen} a choice by held-out rows" in methods
     weights = options_of("weigh")["method"]
     assert all(name in weights.help for name in WEIGHTERS)
-    assert weights.default is None  # what `estimate` uses
+    assert weights.get_default(click.Context(command("weigh"))) is None  # what `estimate` uses

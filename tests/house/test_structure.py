@@ -85,7 +85,7 @@ def test_no_file_hides_an_import_of_ours_from_the_layers():
         "numerics/progress.py",
         "numerics/parallel.py",
         "registry.py",
-        "cli/parser.py",
+        "cli/commands.py",
         "cli/run.py",
     }
     hidden = {

@@ -1,8 +1,8 @@
 """The command line: ``covshift estimate``, evaluate, diagnose, compare, fit, predict and more.
 
-This layer parses arguments and prints; the work is done by the library. A command is imported when
-it is asked for, and heavy imports stay inside its functions, so that ``covshift --help`` is
-instant.
+A command is a frozen dataclass of its options (`command`, `options`) and a function that reads
+frames, calls the library and prints the answer. It is imported when it is asked for, and heavy
+imports stay inside its functions, so that ``covshift --help`` is instant.
 """
 
 from __future__ import annotations
@@ -11,8 +11,6 @@ import os
 import sys
 from collections.abc import Sequence
 
-from .parser import parse
-
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code.
@@ -20,14 +18,29 @@ def main(argv: Sequence[str] | None = None) -> int:
     0 fine, 1 internal error, 2 bad input, 3 with ``--strict`` where the verdict is bad, 130 after
     Ctrl-C.
     """
+    try:
+        import click
+    except ImportError:
+        print(
+            'covshift: commands need click. Install it: pip install "covshift[cli]"',
+            file=sys.stderr,
+        )
+        return 1
+    from . import console
+    from .commands import parse
+
     argv = [_as_text(part) for part in (sys.argv[1:] if argv is None else argv)]
     try:
-        args = parse(argv)
-    except SystemExit as done:  # argparse has printed help, the version, or what is wrong
-        return int(done.code or 0)
+        options = parse(argv)
+    except click.UsageError as error:
+        where = "covshift" if error.ctx is None else error.ctx.command_path
+        console.complain(f"{error.format_message()}\nThe options: {where} --help")
+        return 2
+    if isinstance(options, int):  # help or the version was printed
+        return options
     from .run import run_command
 
-    return run_command(args, argv)
+    return run_command(options)
 
 
 def _as_text(part: str) -> str:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..registry import learners
-from . import console, options
-from .diagnose import diagnosis_of
+from ..exceptions import InputError
+from . import console
+from .answers import shift_line
+from .command import in_comparison
+from .options import ComparisonOptions, Learner, NeededLabel, Verdict
+from .samples import samples_of
+from .targets import diagnosis_of
 
 if TYPE_CHECKING:
     from ..comparison import Comparison
@@ -15,104 +19,82 @@ if TYPE_CHECKING:
     from ..files.samples import TwoFiles
 
 LEAST_ROWS = 10  # of which a comparison holds out some
-_METHOD = (
-    "--method NAME...  compare only these with the unweighted model (default: all; repeatable)"
-)
-_COMPARISON = """
---loss squared_error|zero_one|log_loss  loss to compare (default: squared_error; for classes, of
-  their probabilities)
---max-rows N:int  draw N rows at random from larger samples (default: %s)
-"""
 
 
-def add(commands: Any) -> None:
-    """Add the command to the parser."""
-    parser = options.add_command(
-        commands,
-        "compare",
-        "Estimate the loss of each method on the target, without its labels, and recommend one of "
-        "the methods or the unweighted model. The target may be a file of margins: see covshift "
-        "margins.",
+@dataclass(frozen=True, kw_only=True)
+class Arguments(ComparisonOptions, Learner, NeededLabel, Verdict):
+    """Estimate the loss of each method on the target, without its labels, and recommend one of the
+    methods or the unweighted model. The target may be a file of margins: see covshift margins.
+    """
+
+    method: tuple[str, ...] = in_comparison(
+        "--method NAME...",
+        "compare only these with the unweighted model (default: all; repeatable)",
     )
-    options.add_samples(parser, label="required")
-    options.add_task(parser)
-    options.add_options(add_comparison(parser), _METHOD)
-    options.add_output(parser)
-    options.add_verdict(parser)
-    parser.set_defaults(run=run)
 
 
-def add_comparison(parser: argparse.ArgumentParser) -> Any:
-    """Add how the comparison is made; return the group of these options."""
-    rows = ", ".join(f"{entry.max_rows} for {entry.name}" for entry in learners())
-    group = parser.add_argument_group("comparison")
-    options.add_options(group, _COMPARISON % rows, loss={"default": "squared_error"})
-    return group
-
-
-def run(args: argparse.Namespace) -> int:
+def run(options: Arguments) -> int:
     """Print the recommendation, then the table."""
     from ..margins.files import is_margins_file
 
-    options.check_output(args)
-    if is_margins_file(args.target):
+    options.check_output(options.output)
+    margins = None
+    console.step("reading")
+    if is_margins_file(options.target):
         from .margin_samples import read_margin_samples
 
-        console.step("reading")
-        beside = read_margin_samples(args)
+        beside = read_margin_samples(options)
+        samples = beside.samples
         console.step("diagnosing the shift")
-        samples, diagnosis = beside.samples, beside.diagnosis()
-        comparison = comparison_of(samples, args, beside.read(), methods=args.method)
+        diagnosis, margins = beside.diagnosis(), beside.read()
     else:
-        console.step("reading")
-        samples = options.samples_of(args)
+        _, samples = samples_of(options)
         console.step("diagnosing the shift")
-        diagnosis = diagnosis_of(samples, args)
-        comparison = comparison_of(samples, args, methods=args.method)
+        diagnosis = diagnosis_of(samples, options)
+    comparison = comparison_of(samples, options, margins, methods=list(options.method))
     console.tell(*comparison.notes)
-    if args.json:
+    if options.json:
         extra = {"verdict": diagnosis.verdict, "notes": samples.notes + comparison.notes}
-        console.emit(console.as_json({**comparison.to_dict(), **extra}), args.output)
+        console.emit(console.as_json({**comparison.to_dict(), **extra}), options.output)
     else:
-        console.emit(f"{comparison}\n\n{options.shift_line(diagnosis)}", args.output)
-    return options.exit_code(diagnosis.verdict, args)
+        console.emit(f"{comparison}\n\n{shift_line(diagnosis)}", options.output)
+    return options.exit_code(diagnosis.verdict)
 
 
 def comparison_of(
     samples: TwoFiles,
-    args: argparse.Namespace,
+    options: Any,
     margins: MarginRows | None = None,
     *,
     methods: list[str] | None = None,
 ) -> Comparison:
     """Compare all methods, or these, on two samples; with ``margins`` these are the target."""
     from ..comparison import compare
-    from ..exceptions import InputError
 
-    if args.max_rows is not None and args.max_rows < 20:
+    if options.max_rows is not None and options.max_rows < 20:
         raise InputError("--max-rows must be at least 20.")
     labels = samples.labels
     if labels is None:
         raise InputError("A comparison needs the outcome: name its column with --label.")
     if len(samples.X) < LEAST_ROWS:
         raise InputError(
-            f"{args.train} has {len(samples.X)} rows. A comparison holds out some of them "
-            "and needs at least ten."
+            f"{options.train} has {len(samples.X)} rows. A comparison holds out some of them and "
+            "needs at least ten."
         )
     given: dict[str, Any] = {
-        "learner": args.learner,
+        "learner": options.learner,
         "task": labels.task,
         "methods": methods or None,
-        "loss": args.loss,
+        "loss": options.loss,
         "sample_weight": samples.weight,
-        "max_rows": args.max_rows,
-        "random_state": args.seed,
+        "max_rows": options.max_rows,
+        "random_state": options.seed,
         "verbose": not console.quiet,
     }
     if margins is not None:
         return compare(samples.X, labels.y, margins, **given).naming(samples.names)
     scored, weight = labels.y_target is not None, samples.target_weight
-    found = compare(
+    comparison = compare(
         samples.X,
         labels.y,
         samples.X_target,
@@ -122,4 +104,4 @@ def comparison_of(
         target_weight=weight,
         **given,
     )
-    return found.naming(samples.names)
+    return comparison.naming(samples.names)

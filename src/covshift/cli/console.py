@@ -14,10 +14,8 @@ from typing import Any, TextIO
 from ..files.writing import atomic_file, inert
 from ..numerics.progress import Progress
 from ..show.notes import Note, plain
-from ..show.words import columns_by_name
 
 quiet = False
-columns: list[str] = []  # names of the columns of X, once they are known
 _COLOURS = {"error": "31", "warning": "33", "note": "36", "bold": "1"}
 
 
@@ -50,11 +48,6 @@ def complain(text: str) -> None:
     print(f"{paint('covshift:', 'error', sys.stderr)} {text}", file=sys.stderr)
 
 
-def by_name(text: str) -> str:
-    """Name the columns that the library, which got numbers alone, has counted."""
-    return columns_by_name(text, columns)
-
-
 def paint(text: str, colour: str, stream: TextIO) -> str:
     """Colour a text for a terminal; elsewhere, or with NO_COLOR set, leave it as it is."""
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" or not stream.isatty():
@@ -81,6 +74,17 @@ def as_json(data: Any) -> str:
     except UnicodeError:
         return json.dumps(plain(data), indent=2, allow_nan=False)
     return text
+
+
+def print_json(data: Any) -> None:
+    """Print strict JSON on stdout."""
+    print(as_json(data))
+
+
+def write_text(path: str, text: str) -> None:
+    """Write a whole text file."""
+    with text_file(path) as file:
+        file.write(text)
 
 
 @contextmanager

@@ -2,64 +2,60 @@
 
 from __future__ import annotations
 
-import argparse
 import csv
 import itertools
 import shlex
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..exceptions import InputError
-from . import console, options
+from . import console
+from .command import in_output
+from .options import Seed
 
 CONDITION, SPORT, FOREST = "chronic_condition", "sport", "forest"
 SURVEY, POPULATION, REPORT = "survey.csv", "population.csv", "report.html"
 SPORT_SURVEY, REST, SPORT_POPULATION = "sport_survey.csv", "sport_rest.csv", "sport_population.csv"
 _AGES = (18, 30, 40, 50, 60, 70, 91)
 _BAR = 24  # characters of the longest bar
-_OPTIONS = """
--o, --output DIR  folder to write to (default: out/demo)
---rows ROWS:int  number of answers (default: 500)
---force  overwrite files not written by a demo
---files-only  write only survey.csv and population.csv
-"""
 
 
-def add(commands: Any) -> None:
-    """Add the command to the parser."""
-    parser = options.add_command(
-        commands,
-        "demo",
-        "Make up a survey that some people answer more often than others, and a sample of the "
-        "population; then ask what a number is there, how good a model is there, how far off its "
-        "predictions may be, and whether a model needs a correction. The truth is known, and "
-        "every answer is checked against it.",
+@dataclass(frozen=True, kw_only=True)
+class Arguments(Seed):
+    """Make up a survey that some people answer more often than others, and a sample of the
+    population; then ask what a number is there, how good a model is there, how far off its
+    predictions may be, and whether a model needs a correction. The truth is known, and every answer
+    is checked against it.
+    """
+
+    output: str = in_output(
+        "-o, --output DIR", "folder to write to (default: out/demo)", default="out/demo"
     )
-    defaults: Any = {"output": {"default": "out/demo"}, "rows": {"default": 500}}
-    options.add_options(parser, _OPTIONS, **defaults)
-    options.add_seed(parser)
-    parser.set_defaults(run=run)
+    rows: int = in_output("--rows ROWS:int", "number of answers (default: 500)", default=500)
+    force: bool = in_output("--force", "overwrite files not written by a demo")
+    files_only: bool = in_output("--files-only", "write only survey.csv and population.csv")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(options: Arguments) -> int:
     """Write the files, ask the library, and check what it answers."""
-    folder = Path(args.output)
-    if args.rows < 100:
-        raise InputError(f"--rows {args.rows}: the demonstration needs at least 100.")
-    refuse_other_files(folder / SURVEY, args.force)
+    folder = Path(options.output)
+    if options.rows < 100:
+        raise InputError(f"--rows {options.rows}: the demonstration needs at least 100.")
+    refuse_other_files(folder / SURVEY, options.force)
     folder.mkdir(parents=True, exist_ok=True)
-    write_survey(folder, args.rows, args.seed)
-    if args.files_only:
+    write_survey(folder, options.rows, options.seed)
+    if options.files_only:
         print(f"Wrote {folder / SURVEY} and {folder / POPULATION}.")
         return 0
     print(
         "A made-up survey of health and minutes of sport per week: older and richer people answer\n"
-        f"more often. It was generated (seed {args.seed}), so the truth is known; the answers are "
-        "checked against\nit, and do not use it. The commands below give the same answers from "
+        f"more often. It was generated (seed {options.seed}), so the truth is known; the answers "
+        "are checked against\nit, and do not use it. The commands below give the same answers from "
         f"the files in\n{shlex.quote(str(folder))}.\n"
     )
-    ask(folder, args.rows, args.seed)
+    ask(folder, options.rows, options.seed)
     print(
         f"The report: {folder / REPORT} (open it in a browser). With your own files:\n\n"
         "  covshift estimate sample.csv population.csv --outcome COLUMN\n"

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..exceptions import InputError, MarginsWarning, WeightWarning
 from ..numerics.quiet import quiet
-from ..registry import AUTO, FILES, NONE, Entry, corrections, learners, listed, weighters
-from . import compare, console, options
-from .diagnose import covered_part, diagnosis_of, overlapping
+from ..registry import AUTO, FILES, NONE, corrections, learners, listed, weighters
+from . import console
+from .command import in_method, in_output
+from .compare import LEAST_ROWS, comparison_of
+from .options import ComparisonOptions, Learner, NeededLabel, Verdict
+from .samples import samples_of
+from .targets import covered_part, diagnosis_of, overlapping
 
 if TYPE_CHECKING:
     from ..files.samples import TwoFiles
@@ -18,107 +21,120 @@ if TYPE_CHECKING:
     from ..persistence import Model
     from .margin_samples import MarginSamples
 
-_OPTIONS = """
---method NAME  weights (%s) or a correction (%s, for learners that take V); %s uses what compare
-  recommends (default: %s)
---calibrate SHARE  hold out this share of the training rows, such as 0.5, and calibrate the model
-  with them: covshift predict then has --interval and --set
---by-class  sets with the coverage in every class, even rare ones; each class is calibrated by its
-  own rows of --calibrate
---unit UNIT  unit of the label, kept in the model file
---restrict overlap|  fit for the part of the target that the training rows cover; elsewhere
-  intervals are infinite
-"""
 
-
-def add(commands: Any) -> None:
-    """Add the command to the parser."""
-    parser = options.add_command(
-        commands,
-        "fit",
-        "Fit a learner on the training sample, corrected for the target, and write a model file.",
-    )
-    options.add_samples(parser, label="required")
-    options.add_task(parser)
-
-    def names(entries: Sequence[Entry]) -> str:
-        return ", ".join(entry.name for entry in entries)
-
+def _methods() -> str:
     saved = [entry for entry in learners() if FILES in entry.can]
     own = [entry.name for entry in saved if entry.default is None]
     defaults = "; ".join(
         [f"{entry.default} for {entry.name}" for entry in saved if entry.default is not None]
         + [f"for {', '.join(own)} a choice by held-out rows"]
     )
-    table = _OPTIONS % (names(weighters()), names(corrections()), AUTO, defaults)
-    options.add_options(parser, table, calibrate={"type": _share}, unit={"default": ""})
-    compare.add_comparison(parser)
-    options.add_output(parser, what="model", required=True)
-    options.add_verdict(parser)
-    parser.set_defaults(run=run)
+    weights, able = (", ".join(e.name for e in part()) for part in (weighters, corrections))
+    return (
+        f"weights ({weights}) or a correction ({able}, for learners that take V); {AUTO} uses what "
+        f"compare recommends (default: {defaults})"
+    )
 
 
-def run(args: argparse.Namespace) -> int:
+def _share(text: str) -> float:
+    try:
+        share = float(text)
+    except ValueError:
+        share = float("nan")
+    if not 0 < share < 1:
+        raise ValueError(f"{text!r} is not a share between 0 and 1, such as 0.5.")
+    return share
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arguments(ComparisonOptions, Learner, NeededLabel, Verdict):
+    """Fit a learner on the training sample, corrected for the target, and write a model file."""
+
+    needs: ClassVar = {**NeededLabel.needs, "output": "-o FILE: name the file for the model"}
+
+    method: str | None = in_method("--method NAME", _methods)
+    calibrate: float | None = in_method(
+        "--calibrate SHARE",
+        "hold out this share of the training rows, such as 0.5, and calibrate the model with them: "
+        "covshift predict then has --interval and --set",
+        kind=_share,
+    )
+    by_class: bool = in_method(
+        "--by-class",
+        "sets with the coverage in every class, even rare ones; each class is calibrated by its "
+        "own rows of --calibrate",
+    )
+    unit: str = in_method("--unit UNIT", "unit of the label, kept in the model file", default="")
+    restrict: str | None = in_method(
+        "--restrict overlap|",
+        "fit for the part of the target that the training rows cover; elsewhere intervals are "
+        "infinite",
+    )
+    output: str = in_output("-o, --output FILE", "write the model to FILE (needed)", default="")
+
+
+def run(options: Arguments) -> int:
     """Fit, save and say what was done."""
     from ..comparison.methods import resolve
     from ..margins.files import is_margins_file
     from ..persistence import save
 
-    given = args.method if args.method not in (None, AUTO) else NONE
-    learner = resolve(args.learner, given)[0]
+    given = options.method if options.method not in (None, AUTO) else NONE
+    learner = resolve(options.learner, given)[0]
     if FILES not in learner.can:
         raise InputError(
             f"{learner.name} ({learner.about}) cannot be saved in a model file. Use --learner "
             f"{listed(entry.name for entry in learners() if FILES in entry.can)}; or get "
             "weights with covshift weigh, and train it elsewhere with them."
         )
-    if args.output == "-":
+    if options.output == "-":
         raise InputError("A model cannot be printed as text: name a file for it with -o.")
-    options.check_output(args)
+    options.check_output(options.output)
     margins = None
     console.step("reading")
-    if is_margins_file(args.target):
+    if is_margins_file(options.target):
         from .margin_samples import read_margin_samples
 
-        margins = read_margin_samples(args)
-        if args.restrict is not None:
-            raise InputError(f"--restrict needs target rows, and {args.target} holds margins.")
+        margins = read_margin_samples(options)
+        if options.restrict is not None:
+            raise InputError(f"--restrict needs target rows, and {options.target} holds margins.")
         samples = whole = margins.samples
         verdict = _verdict_beside(margins)
     else:
-        samples = whole = options.samples_of(args)
+        options, samples = samples_of(options)
+        whole = samples
         console.step("diagnosing the shift")
-        diagnosis = overlapping(samples, args)
-        if args.restrict is not None and diagnosis.rows.count:
+        diagnosis = overlapping(samples, options)
+        if options.restrict is not None and diagnosis.rows.count:
             samples = covered_part(samples, diagnosis.rows, "The model is for")
-            diagnosis = diagnosis_of(samples, args)
+            diagnosis = diagnosis_of(samples, options)
         verdict = _verdict(diagnosis)
     held = None
-    parts = parts_of(samples, args)
+    parts = parts_of(samples, options)
     if parts is not None:
         trains, calibrates = parts
         held, samples = whole.take(calibrates), samples.take(trains)
         margins = None if margins is None else margins.take(trains)
-    method, reason = args.method or learner.default, ""
+    method, reason = options.method or learner.default, ""
     if method == AUTO or (method is None and "V" not in learner.can):
-        method, reason = _compared(samples, args, margins)
+        method, reason = _compared(samples, options, margins)
     console.step("fitting the model")
-    model = fit_model(samples, args, method, verdict, margins, held, reason)
-    save(model, args.output)
+    model = fit_model(samples, options, method, verdict, margins, held, reason)
+    save(model, options.output)
     verdict = model.about["verdict"]
     facts = facts_of(model)
-    if args.json:
-        print(console.as_json({**facts, "file": args.output, "notes": samples.notes}))
+    if options.json:
+        console.print_json({**facts, "file": options.output, "notes": samples.notes})
     else:
-        console.emit(_summary(facts, args.output, summary(model.estimator)), None)
-    if args.method is None:
+        console.emit(_summary(facts, options.output, summary(model.estimator)), None)
+    if options.method is None:
         more = "tries more corrections" if learner.default is None else "shows whether this helps"
         console.note(f"covshift compare {more}; --method auto uses what it recommends.")
-    return options.exit_code(verdict, args)
+    return options.exit_code(verdict)
 
 
 def _compared(
-    samples: TwoFiles, args: argparse.Namespace, margins: MarginSamples | None
+    samples: TwoFiles, options: Arguments, margins: MarginSamples | None
 ) -> tuple[str, str]:
     """Return the method that held-out rows recommend, and why.
 
@@ -127,14 +143,14 @@ def _compared(
     """
     from ..comparison.target import default_judge
 
-    if args.method is None and len(samples.X) < compare.LEAST_ROWS:
+    if options.method is None and len(samples.X) < LEAST_ROWS:
         return NONE, f"{len(samples.X)} rows are too few to see whether a correction helps."
     only = None
-    if args.method is None:
+    if options.method is None:
         only = [default_judge(None if margins is None else margins.margins)]
     known = None if margins is None else margins.read()
-    found = compare.comparison_of(samples, args, known, methods=only)
-    if args.method is None:
+    found = comparison_of(samples, options, known, methods=only)
+    if options.method is None:
         return found.recommended, found.recommendation
     console.note(found.recommendation)
     return found.recommended, ""  # a reason in the model file says that no method was named
@@ -158,7 +174,7 @@ def _verdict_beside(margins: MarginSamples) -> str:
 
 def fit_model(
     samples: TwoFiles,
-    args: argparse.Namespace,
+    options: Arguments,
     method: str | None,
     verdict: str,
     margins: MarginSamples | None = None,
@@ -186,9 +202,9 @@ def fit_model(
     from ..persistence import Model
     from ..weights import WEIGHTERS
 
-    learner = learner_entry(args.learner)
+    learner = learner_entry(options.learner)
     if method is not None:
-        learner, method = resolve(args.learner, method)
+        learner, method = resolve(options.learner, method)
     labels = samples.labels
     if labels is None:
         raise InputError("Fitting needs the outcome: name its column with --label.")
@@ -205,7 +221,7 @@ def fit_model(
 
         target = encoded(margins.margins, margins.columns, scaler.mean_, scaler.scale_)
         if method is not None and method in WEIGHTERS:
-            weights = margins.weighed(method, args.seed)
+            weights = margins.weighed(method, options.seed)
     # Notes have told, in the file's own words.
     with quiet(MarginsWarning, when=margins is not None):
         estimator = fit_method(
@@ -218,7 +234,7 @@ def fit_model(
             weights=weights,
             sample_weight=samples.weight,
             target_weight=samples.target_weight if margins is None else None,
-            random_state=args.seed,
+            random_state=options.seed,
         )
         if method is None:
             method, reason = estimator.selection_report_["chosen"], estimator.correction_reason_
@@ -226,7 +242,7 @@ def fit_model(
             rows = scaled(scaler, held.X)
             if margins is None:  # where training rows do not cover it, intervals are infinite
                 target = scaled(scaler, held.X_target)
-            estimator = calibrated(estimator, X, rows, samples, held, target, args)
+            estimator = calibrated(estimator, X, rows, samples, held, target, options)
     about = {
         "covshift": covshift.__version__,
         "scikit-learn": sklearn.__version__,
@@ -235,7 +251,7 @@ def fit_model(
         "n_train": len(samples.X),
         "n_target": n_target,
         "id": samples.id_name,
-        "seed": args.seed,
+        "seed": options.seed,
         "verdict": verdict,
         **({"correction_reason": reason} if reason else {}),
     }
@@ -250,9 +266,9 @@ def fit_model(
         labels.name,
         learner.name,
         method,
-        args.unit,
+        options.unit,
         about,
-        reading_of(options.read_options_of(args)),
+        reading_of(options.reading()),
     )
 
 
@@ -303,39 +319,29 @@ LEVELS = (0.8, 0.9, 0.95)
 SHOWN = 0.9
 
 
-def _share(text: str) -> float:
-    try:
-        share = float(text)
-    except ValueError:
-        share = float("nan")
-    if not 0 < share < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a share between 0 and 1, such as 0.5")
-    return share
-
-
-def parts_of(samples: TwoFiles, args: argparse.Namespace) -> tuple[Rows, Rows] | None:
+def parts_of(samples: TwoFiles, options: Arguments) -> tuple[Rows, Rows] | None:
     """Draw the rows that train, and those that calibrate, if this was asked for."""
     from sklearn.utils import check_random_state
 
     from ..conformal.data import split_rows
 
     labels = samples.labels
-    if args.by_class and args.calibrate is None:
+    if options.by_class and options.calibrate is None:
         raise InputError("--by-class is for the rows of --calibrate: add --calibrate 0.5.")
-    if args.calibrate is None or labels is None:
+    if options.calibrate is None or labels is None:
         return None
     classes = labels.task == "classification"
-    if args.by_class and not classes:
+    if options.by_class and not classes:
         raise InputError("--by-class is for classes, and the label is a number.")
-    seed = int(check_random_state(args.seed).randint(2**31 - 1))  # as the split form draws it
-    trains, calibrates = split_rows(labels.y, args.calibrate, seed, classes=classes)
+    seed = int(check_random_state(options.seed).randint(2**31 - 1))  # as the split form draws it
+    trains, calibrates = split_rows(labels.y, options.calibrate, seed, classes=classes)
     if classes:
         kept = set(labels.y[trains].tolist())
         lost = [name for name in labels.classes if name not in kept]
         if lost:
             raise InputError(
-                f"--calibrate {args.calibrate:g} leaves no row of the class {lost[0]!r} to train "
-                "the model. Hold out a smaller share, or merge rare classes."
+                f"--calibrate {options.calibrate:g} leaves no row of the class {lost[0]!r} to "
+                "train the model. Hold out a smaller share, or merge rare classes."
             )
     return trains, calibrates
 
@@ -347,7 +353,7 @@ def calibrated(
     samples: TwoFiles,
     held_out: TwoFiles,
     target: Any,
-    args: argparse.Namespace,
+    options: Arguments,
 ) -> Any:
     """Return what gives intervals or sets around the fitted estimator.
 
@@ -361,10 +367,10 @@ def calibrated(
     labels = held_out.labels
     assert labels is not None
     kind: Any = ConformalRegressor if labels.task == "regression" else ConformalClassifier
-    by = "class" if args.by_class else None
+    by = "class" if options.by_class else None
     with quiet(WeightWarning):  # the verdict and the summary tell
         model = calibrate(
-            kind(estimator, by=by, prefit=True, random_state=args.seed),
+            kind(estimator, by=by, prefit=True, random_state=options.seed),
             held,
             labels.y,
             X,

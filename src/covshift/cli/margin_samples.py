@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -26,8 +25,10 @@ from ..margins.target_rows import Made
 from ..numerics.array import Rows
 from ..registry import MARGINS, listed, weighters
 from ..show.notes import Note
-from . import console, options
-from .diagnose import NO_OVERLAP
+from . import console
+from .options import Roles, spelled
+from .samples import samples_of
+from .targets import NO_OVERLAP
 
 
 @dataclass(frozen=True)
@@ -84,24 +85,27 @@ class MarginSamples:
         return fit_weights(method, self.frame, None, self.margins, *given).weights_
 
 
-def read_margin_samples(args: argparse.Namespace) -> MarginSamples:
+def read_margin_samples(options: Roles) -> MarginSamples:
     """Read the training rows, encoded by themselves, and the margins."""
-    if args.train == "-":
+    if options.train == "-":
         raise InputError("With margins the training rows must be a file, not standard input (-).")
-    label = getattr(args, "label", None)
-    margins = margins_of(args, beside=() if label is None else (label,))
+    label = getattr(options, "label", None)
+    margins = margins_of(options, beside=() if label is None else (label,))
     console.tell(*margins.notes)
-    reading = options.read_options_of(args)
-    with open_stream(args.train, {}, reading) as stream:
-        _refuse_absent(margins, stream.names, args)
-    kinds = kinds_of(margins, args)
+    reading = options.reading()
+    with open_stream(options.train, {}, reading) as stream:
+        _refuse_absent(margins, stream.names, options)
+    kinds = kinds_of(margins, options)
     levels = [name for name, kind in kinds.items() if kind == "category"]
     numbers = [name for name, kind in kinds.items() if kind == "number"]
-    args.categorical = list(dict.fromkeys([*args.categorical, *levels]))
-    args.numeric = list(dict.fromkeys([*args.numeric, *numbers]))
-    args.target = args.train  # a sample that is its own target: encoded by its own levels
-    samples = options.samples_of(args, alone=True, every_level=True)
-    _refuse_absent(margins, samples.encoding.names, args)
+    own = replace(
+        options,
+        categorical=tuple(dict.fromkeys([*options.categorical, *levels])),
+        numeric=tuple(dict.fromkeys([*options.numeric, *numbers])),
+        target=options.train,  # a sample that is its own target: encoded by its own levels
+    )
+    _, samples = samples_of(own, alone=True, every_level=True)
+    _refuse_absent(margins, samples.encoding.names, options)
     for feature in samples.encoding.features:
         part = margins.margin(feature.name)
         if part is not None and isinstance(part.cells, Categories):
@@ -110,16 +114,16 @@ def read_margin_samples(args: argparse.Namespace) -> MarginSamples:
     if free:
         shown = ", ".join(map(repr, free[:8])) + (" ..." if len(free) > 8 else "")
         console.note(f"no margin covers {shown}: these columns are not corrected.")
-    frame, _ = read_known(args.train, kinds, {}, reading)
+    frame, _ = read_known(options.train, kinds, {}, reading)
     return MarginSamples(samples, margins, frame.take(samples.rows))
 
 
-def _refuse_absent(margins: Margins, names: Sequence[str], args: argparse.Namespace) -> None:
+def _refuse_absent(margins: Margins, names: Sequence[str], options: Roles) -> None:
     absent = [name for name in margins.columns if name not in names]
     if absent:
         raise InputError(
             f"The margins have {', '.join(map(repr, absent))}, which are not features of "
-            f"{args.train}. Leave them out of the margins, or rename them."
+            f"{options.train}. Leave them out of the margins, or rename them."
         )
 
 
@@ -144,7 +148,7 @@ def _check_levels(part: Margin, name: str, levels: tuple[str, ...]) -> None:
 
 
 def margins_of(
-    args: argparse.Namespace, weighter: str | None = None, *, beside: tuple[str, ...] = ()
+    options: Roles, weighter: str | None = None, *, beside: tuple[str, ...] = ()
 ) -> Margins:
     """Read the margins, without columns that --drop names or that stand ``beside`` the features.
 
@@ -153,26 +157,26 @@ def margins_of(
     able = [entry.name for entry in weighters() if MARGINS in entry.can]
     if weighter not in (None, *able):
         raise InputError(
-            f"The weighter {weighter!r} needs rows of the target, and {args.target} holds margins. "
-            f"Use {listed(able)}."
+            f"The weighter {weighter!r} needs rows of the target, and {options.target} holds "
+            f"margins. Use {listed(able)}."
         )
-    options.refuse_target_weights(args)
-    margins = Margins.from_json(args.target)
-    outside = [name for name in margins.columns if name in (*args.drop, *beside)]
+    _refuse_target_weights(options)
+    margins = Margins.from_json(options.target)
+    outside = [name for name in margins.columns if name in (*options.drop, *beside)]
     if not outside:
         return margins
     named = ", ".join(map(repr, outside))
     console.note(f"the margins of {named} are not used: no features, or dropped.")
     kept = [name for name in margins.columns if name not in outside]
     if not kept:
-        raise InputError(f"{args.target} has no margin besides those of {named}.")
+        raise InputError(f"{options.target} has no margin besides those of {named}.")
     return margins.select(kept)
 
 
-def kinds_of(margins: Margins, args: argparse.Namespace) -> dict[str, Kind]:
+def kinds_of(margins: Margins, options: Roles) -> dict[str, Kind]:
     """Say what each column of the margins is read as."""
     kinds: dict[str, Kind] = {}
-    dates = named_dates(args.date)
+    dates = named_dates(options.date)
     for name in margins.columns:
         margin = margins.margin(name)
         category = margin is not None and isinstance(margin.cells, Categories)
@@ -191,33 +195,34 @@ class TrainingRows:
     again: Rows  # row of the file that each row of the frame is
 
 
-def training_rows(
-    args: argparse.Namespace, margins: Margins, roles: Mapping[str, Any]
-) -> TrainingRows:
+def training_rows(options: Roles, margins: Margins, roles: Mapping[str, Any]) -> TrainingRows:
     """Read the columns that the margins know, as what the margins say they are.
 
     ``roles`` are columns besides, with their kinds; --weight, --frequency and --id are read as
     well.
     """
-    kinds = kinds_of(margins, args)
+    kinds = kinds_of(margins, options)
     roles = dict(roles)
-    roles |= {name: "number" for name in (args.weight, args.frequency) if name is not None}
-    if args.id is not None:
-        roles[args.id] = "text"
-    frame, table = read_known(args.train, kinds, roles, options.read_options_of(args))
+    roles |= {name: "number" for name in (options.weight, options.frequency) if name is not None}
+    if options.id is not None:
+        roles[options.id] = "text"
+    frame, table = read_known(options.train, kinds, roles, options.reading())
     for note in notes_of(table):
         if note.kind != "identifiers":  # of columns that no margin knows
             console.tell(note)
-    named = getattr(args, "label", None)
-    for option, name in (("--label", named), *(("--drop", name) for name in args.drop)):
-        if name is not None and name not in (*table.names, *Margins.from_json(args.target).columns):
-            raise InputError(f"{args.train} has no column {name!r}, which {option} names.")
-    beside = {*kinds, *roles, *args.drop, *([named] if named else [])}
+    named = getattr(options, "label", None)
+    for option, name in (("--label", named), *(("--drop", name) for name in options.drop)):
+        if name is not None and name not in (
+            *table.names,
+            *Margins.from_json(options.target).columns,
+        ):
+            raise InputError(f"{options.train} has no column {name!r}, which {option} names.")
+    beside = {*kinds, *roles, *options.drop, *([named] if named else [])}
     free = [name for name in table.names if name not in beside]
     if free:
         shown = ", ".join(map(repr, free[:8])) + (" ..." if len(free) > 8 else "")
         console.note(f"no margin covers {shown}: the weights do not correct these columns.")
-    weight, again = weights_of(table, args.weight), repeats_of(table, args.frequency)
+    weight, again = weights_of(table, options.weight), repeats_of(table, options.frequency)
     again = np.arange(len(frame)) if again is None else again
     weights = row_weights(len(again), None if weight is None else weight[again])
     rows = np.flatnonzero(weights.kept)
@@ -225,13 +230,20 @@ def training_rows(
     return TrainingRows(frame.take(again), table, weights, again)
 
 
+def _refuse_target_weights(options: Roles) -> None:
+    """Refuse weights and sheets of target rows where the target is a file of margins."""
+    for name in ("target_weight", "target_frequency", "target_sheet"):
+        if getattr(options, name) is not None:
+            raise InputError(f"{spelled(name)} is for target rows, and margins have none.")
+
+
 # One table: what margins are made of, or matched to.
 
 
 def read_frame(
-    path: str, declared: ColumnOptions, reading: ReadOptions, notes: list[Note]
-) -> tuple[Table, Table]:
-    """Read the features of one file; `Asked` where that would need a guess."""
+    path: str, declared: ColumnOptions, reading: ReadOptions
+) -> tuple[Table, Table, list[Note]]:
+    """Read the features of one file, with notes; `Asked` where that would need a guess."""
     table = read_table(path, declared.kinds(weights=(declared.weight, declared.frequency)), reading)
     named = [*declared.settled(), *declared.roles()]
     _check_there(table, [name for name in named if name not in declared.schema])
@@ -241,12 +253,12 @@ def read_frame(
     doubts = find_doubts(
         table, table, names, declared=declared.settled(), id=None, has_id=declared.has_id
     )
-    notes += [note for note in notes_of(table) if note.kind != "identifiers"]
+    notes = [note for note in notes_of(table) if note.kind != "identifiers"]
     notes += doubts.notes
     names = [name for name in names if name not in doubts.left_out]
     if doubts.questions:
         raise Asked(doubts.questions)
-    return table[names], table
+    return table[names], table, notes
 
 
 def read_known(

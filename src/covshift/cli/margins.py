@@ -2,75 +2,68 @@
 
 from __future__ import annotations
 
-import argparse
-import sys
-from typing import Any
+from dataclasses import dataclass
 
 from ..exceptions import InputError
-from . import console, options
-
-_COLUMNS = """
---weight COL  probability weights of the rows, such as those of a survey, on any scale
---frequency COL  number of times each row occurs
---cross COL,COL...  add a table of two columns (repeatable)
-"""
-_CELLS = """
---bins N:int  most cells of a number (default: 100)
---min-count N:int  fewest rows of a cell (default: 10)
---source TEXT  where the numbers come from
-"""
+from . import console
+from .command import argument, in_cells, in_columns, in_output
+from .options import Columns, Output
+from .samples import column_options, decided, decisions_of
 
 
-def add(commands: Any) -> None:
-    """Add the command to the parser."""
-    parser = options.add_command(
-        commands,
-        "margins",
-        "Write shares of brackets and categories, no cell of fewer rows than --min-count, so that "
-        "they can be shared where rows cannot. `covshift weigh` takes them as a target.",
+@dataclass(frozen=True, kw_only=True)
+class Arguments(Columns, Output):
+    """Write shares of brackets and categories, no cell of fewer rows than --min-count, so that they
+    can be shared where rows cannot. `covshift weigh` takes them as a target.
+    """
+
+    table: str = argument("table", "sample of the target population: a table, or -")
+    weight: str | None = in_columns(
+        "--weight COL", "probability weights of the rows, such as those of a survey, on any scale"
     )
-    parser.add_argument("table", help="sample of the target population: a table, or -")
-    group = parser.add_argument_group("columns")
-    options.add_columns(group)
-    options.add_options(group, _COLUMNS)
-    defaults: Any = {"bins": 100, "min_count": 10, "source": ""}
-    more = {name: {"default": value} for name, value in defaults.items()}
-    options.add_options(parser.add_argument_group("cells"), _CELLS, **more)
-    options.add_reading(parser)
-    options.add_output(parser, what="margins, JSON")
-    parser.set_defaults(run=run)
+    frequency: str | None = in_columns("--frequency COL", "number of times each row occurs")
+    cross: tuple[str, ...] = in_columns(
+        "--cross COL,COL...", "add a table of two columns (repeatable)"
+    )
+    bins: int = in_cells("--bins N:int", "most cells of a number (default: 100)", default=100)
+    min_count: int = in_cells(
+        "--min-count N:int", "fewest rows of a cell (default: 10)", default=10
+    )
+    source: str = in_cells("--source TEXT", "where the numbers come from", default="")
+    output: str | None = in_output("-o, --output FILE", "write the margins, JSON, to FILE")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(options: Arguments) -> int:
     """Summarise the table, write the margins, and show them."""
     from ..files.samples import repeats_of, weights_of
     from ..margins import Margins
     from ..margins.files import json_text
     from .margin_samples import read_frame
 
-    options.check_output(args)
-    declared = options.column_options_of(
-        args, weight=args.weight, frequency=args.frequency, has_id=False
-    )
-    notes = options.answers_of(args)
-    frame, table = read_frame(args.table, declared, options.read_options_of(args), notes)
-    console.tell(*notes)
-    weight, again = weights_of(table, args.weight), repeats_of(table, args.frequency)
+    options.check_output(options.output)
+
+    def read(known: Arguments) -> tuple[object, ...]:
+        own = {"weight": known.weight, "frequency": known.frequency}
+        return read_frame(known.table, column_options(known, has_id=False, **own), known.reading())
+
+    options, (frame, table, notes) = decided(options, read)
+    console.tell(*decisions_of(options), *notes)
+    weight, again = weights_of(table, options.weight), repeats_of(table, options.frequency)
     if again is not None:
         frame, weight = frame.take(again), None if weight is None else weight[again]
     margins = Margins.from_rows(
         frame,
-        bins=args.bins,
-        min_count=args.min_count,
+        bins=options.bins,
+        min_count=options.min_count,
         weight=weight,
-        tables=[_pair(text) for text in args.cross],
-        source=args.source,
+        tables=[_pair(text) for text in options.cross],
+        source=options.source,
     )
     console.tell(*margins.notes)
-    with console.text_file(args.output) as file:
+    with console.text_file(options.output) as file:
         file.write(json_text(margins))
-    if args.output not in (None, "-"):
-        print(f"{margins}\nWrote {args.output}.", file=sys.stdout)
+    if options.output not in (None, "-"):
+        print(f"{margins}\nWrote {options.output}.")
     return 0
 
 

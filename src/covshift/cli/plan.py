@@ -2,182 +2,168 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..exceptions import InputError
-from ..registry import METRICS, QUANTITIES, listed
-from . import console, options
-from . import estimate as estimates
-from . import evaluate as evaluations
+from ..registry import METRICS, listed
+from . import console
+from .command import in_columns, in_labels, in_model, in_output
+from .estimate import columns_beside
+from .evaluate import columns_beside as columns_of_model
+from .judged import judged_of, predictions_of
+from .options import Json, Judged, Quantity, Roles, Seed
 from .predict import load_model
+from .quantity import made_quantity, of_categories, quantity_name, regressors
+from .samples import encoded, samples_of
 
 if TYPE_CHECKING:
     from ..evaluations import Plan
     from ..files.samples import TwoFiles
 
-_ABSENT = {"default": None}
-_COLUMNS = """
---outcome, --label COL...  the outcome that is to be labelled
---by COL  groups, each of which gets its own number too
-"""
-_MODEL = """
---metric NAME...  plan for a metric of a model: %s (repeatable; default: accuracy, of numbers RMSE)
-"""
-_PLAN = """
---count N:int  rows to label (default: 100)
---half-width H:float  or as many as an interval of +- H needs
---confidence P:float  default: 0.95
---finite-population  the target file is the whole population and has no sampling error
-"""
 
+@dataclass(frozen=True, kw_only=True)
+class Arguments(Judged, Quantity, Roles, Json, Seed):
+    """Choose the target rows whose outcomes are most informative about a number of covshift
+    estimate, or a metric of covshift evaluate, and say how many are needed. -o writes them with an
+    empty column to fill in.
+    """
 
-def add(commands: Any) -> None:
-    """Add the command to the parser."""
-    parser = options.add_command(
-        commands,
-        "plan",
-        "Choose the target rows whose outcomes are most informative about a number of covshift "
-        "estimate, or a metric of covshift evaluate, and say how many are needed. -o writes "
-        "them with an empty column to fill in.",
+    needs: ClassVar = {"outcome": "--outcome COL: name the column"}
+
+    outcome: tuple[str, ...] = in_columns(
+        "--outcome, --label COL...", "the outcome that is to be labelled"
     )
-    columns = options.add_samples(parser, label=None)
-    options.add_options(columns, _COLUMNS, outcome=_ABSENT)
-    absent: Any = dict.fromkeys(("category", "quantile", "at", "regressor"), _ABSENT)
-    quantities = {"choices": tuple(QUANTITIES), "metavar": None}
-    group = parser.add_argument_group("quantity")
-    options.add_options(group, estimates._QUANTITY, what=quantities, **absent)
-    group = parser.add_argument_group("or a model")
-    options.add_options(group, _MODEL % listed(METRICS) + options.MODEL.lstrip(), metric=_ABSENT)
-    group = parser.add_argument_group("labels")
-    options.add_options(group, _PLAN, confidence={"default": 0.95})
-    options.add_seed(group)
-    group = options.add_output(parser, what="rows to label")
-    options.add_options(group, "--json  print JSON on stdout")
-    others = dict.fromkeys(("strata", "cluster", "fpc", "replicate_weights"))  # of other commands
-    others |= dict.fromkeys(("batch", "target_label"))
-    parser.set_defaults(run=run, needs={"outcome": "--outcome"}, **others)
+    by: str | None = in_columns("--by COL", "groups, each of which gets its own number too")
+    metric: tuple[str, ...] = in_model(
+        "--metric NAME...",
+        lambda: (
+            f"plan for a metric of a model: {listed(METRICS)} (repeatable; default: accuracy, of "
+            "numbers RMSE)"
+        ),
+    )
+    count: int | None = in_labels("--count N:int", "rows to label (default: 100)")
+    half_width: float | None = in_labels(
+        "--half-width H:float", "or as many as an interval of +- H needs"
+    )
+    confidence: float = in_labels("--confidence P:float", "default: 0.95", default=0.95)
+    finite_population: bool = in_labels(
+        "--finite-population",
+        "the target file is the whole population and has no sampling error",
+    )
+    output: str | None = in_output("-o, --output FILE", "write the rows to label to FILE")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(options: Arguments) -> int:
     """Write the rows to label, and print what they will tell."""
-    _check(args)
-    judged = bool(args.score or args.prediction or args.model or args.metric)
-    samples, found = (_of_model if judged else _of_quantity)(args)
-    if args.output is not None:
-        _write(found, samples, args)
-    if args.json:
-        data = found.to_dict()
+    _check(options)
+    samples, plan = (_of_model if options.judges_a_model else _of_quantity)(options)
+    if options.output is not None:
+        _write(options.output, plan, samples, options)
+    if options.json:
+        data = plan.to_dict()
         data["notes"] = [*samples.notes, *data["notes"]]
-        data["rows"] = (samples.target_rows[found.rows] + 1).tolist()
-        print(console.as_json(data))
-    elif args.output == "-":
-        print(found, file=sys.stderr)
+        data["rows"] = (samples.target_rows[plan.rows] + 1).tolist()
+        console.print_json(data)
+    elif options.output == "-":
+        print(plan, file=sys.stderr)
     else:
-        console.emit(str(found), None)
-        if args.output is None:
+        console.emit(str(plan), None)
+        if options.output is None:
             console.note("-o to_label.csv writes these rows, with an empty column to fill in.")
     return 0
 
 
-def _check(args: argparse.Namespace) -> None:
+def _check(options: Arguments) -> None:
     """Refuse what cannot be, before any file is read."""
-    if args.target == "-":
+    if options.target == "-":
         raise InputError("The target is read twice: name a file, not -.")
-    if len(args.outcome) > 1:
+    if len(options.outcome) > 1:
         raise InputError("Labels are planned for one outcome: name it with --outcome.")
-    if args.target_frequency is not None:
+    if options.target_frequency is not None:
         raise InputError("--target-frequency: rows are labelled one by one. Use --target-weight.")
-    if args.json and args.output == "-":
+    if options.json and options.output == "-":
         raise InputError("--json prints on stdout: name a file for the rows with -o.")
-    options.check_output(args)
+    options.check_output(options.output)
 
 
-def _planned(both: Any, args: argparse.Namespace, **asked: Any) -> Plan:
+def _planned(both: Any, options: Arguments, **asked: Any) -> Plan:
     from ..evaluations import plan
 
     return plan(
-        replace(both, finite_population=args.finite_population),
-        count=args.count,
-        half_width=args.half_width,
-        confidence=args.confidence,
-        random_state=args.seed,
+        replace(both, finite_population=options.finite_population),
+        count=options.count,
+        half_width=options.half_width,
+        confidence=options.confidence,
+        random_state=options.seed,
         **asked,
     )
 
 
-def _of_quantity(args: argparse.Namespace) -> tuple[TwoFiles, Plan]:
+def _of_quantity(options: Arguments) -> tuple[TwoFiles, Plan]:
     from ..files.labels import read_numbers, read_outcomes
 
-    what = estimates.quantity(args)
-    if what == "total" and args.population_size is None:
+    what = quantity_name(options, options.by)
+    if what == "total" and options.population_size is None:
         raise InputError("--what total needs --population-size.")
-    categories = None if what is None else estimates._of_categories(what)
-    samples = options.samples_of(
-        args, beside=estimates._beside(args), by=args.by, categories=categories
+    categories = of_categories(what)
+    options, samples = samples_of(
+        options, beside=columns_beside(options), by=options.by, categories=categories
     )
-    y, categories = read_outcomes(samples.beside, args.outcome, categories=categories)
+    y, categories = read_outcomes(samples.beside, list(options.outcome), categories=categories)
     own: dict[str, Any] = {}
-    if args.denominator is not None:
-        cells = samples.beside[args.denominator]
-        own["denominator"] = read_numbers(cells, args.denominator, "--denominator")
+    if options.denominator is not None:
+        cells = samples.beside[options.denominator]
+        own["denominator"] = read_numbers(cells, options.denominator, "--denominator")
     if what == "coefficients":
-        own["regressors"] = estimates._regressors(samples, args)
-    asked = estimates.made_quantity(what or ("proportion" if categories else "mean"), args, **own)
-    return samples, _planned(options.encoded_samples(samples, y, args), args, what=asked)
+        own["regressors"] = regressors(samples, options.regressor)
+    asked = made_quantity(what or ("proportion" if categories else "mean"), options, **own)
+    return samples, _planned(encoded(samples, y, options), options, what=asked)
 
 
-def _of_model(args: argparse.Namespace) -> tuple[TwoFiles, Plan]:
-    from ..evaluations import Predictions
-
-    if "cost" in (args.metric or ()):
+def _of_model(options: Arguments) -> tuple[TwoFiles, Plan]:
+    if "cost" in options.metric:
         raise InputError("--metric cost needs the cost of every mistake, which only Python takes.")
-    if args.what is not None:
+    if options.what is not None:
         raise InputError("--what is for numbers of the outcome, --metric for those of a model.")
-    (args.label,) = args.outcome
-    beside = evaluations._beside(args)
-    model = None if args.model is None else load_model(args.model)
-    if model is not None and args.task is None:
-        args.task = model.task
-    said = tuple(name for name in (args.score, args.prediction) if name is not None)
-    samples = options.samples_of(
-        args, beside=beside, beside_target=said, label_gaps=True, by=args.by
+    (label,) = options.outcome
+    beside = columns_of_model(options, label)
+    model = None if options.model is None else load_model(options.model)
+    if model is not None and options.task is None:
+        options = replace(options, task=model.task)
+    options, samples = samples_of(
+        options,
+        label=label,
+        beside=beside,
+        beside_target=tuple(name for name in (options.score, options.prediction) if name),
+        label_gaps=True,
+        by=options.by,
     )
-    labels = samples.labels
-    assert labels is not None
-    judged, target_scores = evaluations.judged_of(samples, args, model, samples.X)
-    predictions = Predictions(
-        judged,
-        target_scores,
-        threshold=args.threshold,
-        positive=args.positive,
-        task=evaluations.TASKS[labels.task],  # type: ignore[arg-type]
-        trained_on=evaluations.trained_on(samples, args.trained_on),
-    )
-    both = options.encoded_samples(samples, labels.y, args)
-    return samples, _planned(both, args, model=predictions, what=args.metric)
+    assert samples.labels is not None
+    said = predictions_of(samples, options, judged_of(samples, options, model))
+    both = encoded(samples, samples.labels.y, options)
+    return samples, _planned(both, options, model=said, what=list(options.metric) or None)
 
 
-def _write(found: Plan, samples: TwoFiles, args: argparse.Namespace) -> None:
+def _write(path: str, plan: Plan, samples: TwoFiles, options: Arguments) -> None:
     """Write the chosen rows as they are in the target file, with what is to be filled in."""
     from ..files.table import read_table
 
-    (outcome,) = args.outcome
-    reading = options.read_options_of(args).of_target(args.target)
-    names = read_table(args.target, {}, reading).names
-    rows = samples.target_rows[found.rows]
-    table = read_table(args.target, dict.fromkeys(names, "text"), reading).take(rows)
+    (outcome,) = options.outcome
+    reading = options.reading().of_target(options.target)
+    names = read_table(options.target, {}, reading).names
+    rows = samples.target_rows[plan.rows]
+    table = read_table(options.target, dict.fromkeys(names, "text"), reading).take(rows)
     own = {"row", outcome, "probability"}
     taken = [name for name in names if name in own - {outcome}]
     if taken:
         console.note(
-            f"{args.output} has columns of its own called {' and '.join(map(repr, taken))}: those "
-            f"of {args.target} are left out there."
+            f"{path} has columns of its own called {' and '.join(map(repr, taken))}: those of "
+            f"{options.target} are left out there."
         )
     columns = {name: table[name].tolist() for name in names if name not in own}
-    chances = found.probability[found.rows]
+    chances = plan.probability[plan.rows]
     console.write_lines(
         (
             {
@@ -188,5 +174,5 @@ def _write(found: Plan, samples: TwoFiles, args: argparse.Namespace) -> None:
             }
             for k, row in enumerate(rows)
         ),
-        args.output,
+        path,
     )

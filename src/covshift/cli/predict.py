@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import shlex
 import sys
 from collections import Counter
@@ -14,7 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..exceptions import InputError, NoOverlapError, WeightWarning
 from ..numerics.quiet import quiet
 from ..show.notes import Note
-from . import console, options
+from . import console
+from .command import argument, in_columns, in_intervals, in_output
+from .options import Json, Reading, Seed
 
 if TYPE_CHECKING:
     from ..files.encoding import ColumnProblems
@@ -25,44 +26,79 @@ _HEAD = 10  # predictions that a terminal shows
 _ROWS = 20_000  # a block; a kernel machine holds its own smaller ones
 
 
-def add(commands: Any) -> None:
-    """Add the command to the parser."""
-    parser = options.add_command(
-        commands,
-        "predict",
-        "Write one line per row, in the order of the table: id or row number, prediction, and for "
-        "classes their probabilities. With --interval or --set also how far to trust it. Without "
-        "-o a terminal shows the first lines, and a pipe gets all.",
+def _percent(text: str) -> float:
+    try:
+        percent = float(text.removesuffix("%"))
+    except ValueError:
+        percent = float("nan")
+    if 0 < percent < 1:
+        raise ValueError(f"{text!r} is less than one percent: did you mean {100 * percent:g}?")
+    if not 0 < percent < 100:
+        raise ValueError(f"{text!r} is not one percentage between 0 and 100.")
+    return percent
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arguments(Reading, Json, Seed):
+    """Write one line per row, in the order of the table: id or row number, prediction, and for
+    classes their probabilities. With --interval or --set also how far to trust it. Without -o a
+    terminal shows the first lines, and a pipe gets all.
+    """
+
+    model: str = argument("model", "a file that covshift fit wrote")
+    table: str = argument("table", "a table or a folder of them, or -")
+    id: str | None = in_columns("--id COL", "keep this column (default: as in fit)")
+    interval: tuple[float, ...] = in_intervals(
+        "--interval PERCENT...",
+        "columns lower and upper: the number is between them with this probability, as in 90",
+        kind=_percent,
     )
-    parser.add_argument("model", help="a file that covshift fit wrote")
-    parser.add_argument("table", help="a table or a folder of them, or -")
-    parser.add_argument("--id", metavar="COL", help="keep this column (default: as in fit)")
-    add_options(parser)
-    options.add_reading(parser)
-    options.add_output(parser, what="predictions (CSV; TSV for .tsv)")
-    parser.set_defaults(run=run)
+    set: tuple[float, ...] = in_intervals(
+        "--set PERCENT...",
+        "column set: classes, joined by |, that contain the true one with this probability, as in "
+        "90",
+        kind=_percent,
+    )
+    calibration: str | None = in_intervals(
+        "--calibration FILE",
+        "labelled rows that did not train the model; needed unless covshift fit had --calibrate. "
+        "The coverage then is for this table, which is read as a whole; otherwise for the target "
+        "of the fit",
+    )
+    by_class: bool = in_intervals(
+        "--by-class",
+        "sets with the coverage in every class, even rare ones; each class is calibrated by its "
+        "own rows of --calibration",
+    )
+    weight: str | None = in_intervals(
+        "--weight COL", "probability weights of the rows of --calibration"
+    )
+    json: bool = in_output("--json", "print the summary as JSON on stdout")
+    output: str | None = in_output(
+        "-o, --output FILE", "write the predictions (CSV; TSV for .tsv) to FILE"
+    )
 
 
-def run(args: argparse.Namespace) -> int:
+def run(options: Arguments) -> int:
     """Stream the table through the model."""
     from ..files.encoding import ColumnProblems
     from ..files.table import open_stream
 
-    asked = asked_of(args)
-    if str(args.output).lower().endswith((".parquet", ".xlsx")):
-        raise InputError(f"Predictions are written as CSV. Name a .csv file, not {args.output}.")
-    options.check_output(args)
-    model = load_model(args.model)
+    asked = asked_of(options)
+    if str(options.output).lower().endswith((".parquet", ".xlsx")):
+        raise InputError(f"Predictions are written as CSV. Name a .csv file, not {options.output}.")
+    options.check_output(options.output)
+    model = load_model(options.model)
     if asked is not None:
-        check_model(asked, model, args)
-    reading = options.read_options_of(args, model)
+        check_model(asked, model, options)
+    reading = options.reading(model)
     kinds: Any = dict(model.encoding.kinds)
-    wanted = args.id or model.about.get("id")
+    wanted = options.id or model.about.get("id")
     if wanted is not None and wanted not in kinds:
         kinds[wanted] = "text"
-    with open_stream(args.table, kinds, reading) as stream:
+    with open_stream(options.table, kinds, reading) as stream:
         id_name = wanted if wanted in stream.names else None
-        if args.id is not None and id_name is None:
+        if options.id is not None and id_name is None:
             raise InputError(f"{stream.title} has no column {wanted!r}, which --id names.")
         _check_columns(stream.names, model, id_name, stream.title)
         findings = ColumnProblems()
@@ -70,10 +106,10 @@ def run(args: argparse.Namespace) -> int:
         parts: Any = stream.parts(_ROWS, only=only)
         tally = None
         if asked is not None:
-            if args.calibration is not None:
+            if options.calibration is not None:
                 parts = list(parts)
-                model = calibrated(model, parts, args)
-            target = "the target of the fit" if args.calibration is None else stream.title
+                model = calibrated(model, parts, options)
+            target = "the target of the fit" if options.calibration is None else stream.title
             tally = Tally(asked, model, target)
         parts = console.counted(parts, "predicting")
         header = _header(model, id_name, [] if asked is None else _COLUMNS[asked.kind])
@@ -82,11 +118,11 @@ def run(args: argparse.Namespace) -> int:
             for table in parts
             for line in _lines(model, table, id_name, findings.rows + 1, findings, tally)
         )
-        shown = args.output is None and sys.stdout.isatty()
+        shown = options.output is None and sys.stdout.isatty()
         if shown:
             _show_head(header, lines)
         else:
-            with console.table_file(args.output) as writer:
+            with console.table_file(options.output) as writer:
                 writer.writerow(header)
                 writer.writerows(lines)
                 if tally is not None:
@@ -96,13 +132,13 @@ def run(args: argparse.Namespace) -> int:
     console.tell(*stream.notes)
     for found in findings.notes(stream.title):
         console.warn(found.text)
-    if args.output not in (None, "-"):
-        console.note(f"wrote {findings.rows:,} predictions to {args.output}")
+    if options.output not in (None, "-"):
+        console.note(f"wrote {findings.rows:,} predictions to {options.output}")
     elif shown and findings.rows > _HEAD:
-        again = shlex.join(["covshift", *args.argv, "-o", "predictions.csv"])
+        again = shlex.join(["covshift", *options.argv, "-o", "predictions.csv"])
         console.note(f"shown are {_HEAD} of {findings.rows:,} predictions. To write all: {again}")
     if tally is not None:
-        tally.show(args.output, json=args.json)
+        tally.show(options.output, json=options.json)
     return 0
 
 
@@ -197,42 +233,8 @@ def finite(values: Any) -> Any:
 _OF = {"interval": "regression", "set": "classification"}
 _WORDS = {"interval": "intervals", "set": "sets"}
 _COLUMNS = {"interval": ["lower", "upper"], "set": ["set"]}
-_INTERVALS = """
---interval PERCENT...  columns lower and upper: the number is between them with this probability, as
-  in 90
---set PERCENT...  column set: classes, joined by |, that contain the true one with this
-  probability, as in 90
---calibration FILE  labelled rows that did not train the model; needed unless covshift fit had
-  --calibrate. The coverage then is for this table, which is read as a whole; otherwise for the
-  target of the fit
---by-class  sets with the coverage in every class, even rare ones; each class is calibrated by its
-  own rows of --calibration
---weight COL  probability weights of the rows of --calibration
---json  print the summary as JSON on stdout
-"""
 BETWEEN = "|"
 """What stands between the classes of a set; in a class of that name ``\\|`` stands for it."""
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of intervals and sets."""
-    group = parser.add_argument_group("intervals")
-    options.add_options(group, _INTERVALS, interval={"type": _percent}, set={"type": _percent})
-    options.add_seed(group)
-
-
-def _percent(text: str) -> float:
-    try:
-        percent = float(text.removesuffix("%"))
-    except ValueError:
-        percent = float("nan")
-    if 0 < percent < 1:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is less than one percent: did you mean {100 * percent:g}?"
-        )
-    if not 0 < percent < 100:
-        raise argparse.ArgumentTypeError(f"{text!r} is not one percentage between 0 and 100")
-    return percent
 
 
 class CoverageOptions(NamedTuple):
@@ -246,49 +248,49 @@ class CoverageOptions(NamedTuple):
         return self.percent / 100
 
 
-def asked_of(args: argparse.Namespace) -> CoverageOptions | None:
+def asked_of(options: Arguments) -> CoverageOptions | None:
     """Return what is asked for, if anything; refuse what cannot be together."""
-    given = [(kind, percent) for kind in _OF for percent in getattr(args, kind) or ()]
+    given = [(kind, percent) for kind in _OF for percent in getattr(options, kind) or ()]
     if not given:
         for name in ("calibration", "by-class", "weight", "json"):
-            if getattr(args, name.replace("-", "_")):
+            if getattr(options, name.replace("-", "_")):
                 raise InputError(f"--{name} belongs to --interval or --set: add one, as in 90.")
         return None
     if len(given) > 1:
         shown = " and ".join(f"--{kind} {percent:g}" for kind, percent in given)
         raise InputError(f"{shown}: one coverage at a time. Run it once for each.")
-    if args.weight and not args.calibration:
+    if options.weight and not options.calibration:
         raise InputError("--weight is for the rows of --calibration, which names no file.")
-    if args.by_class and (given[0][0] != "set" or not args.calibration):
+    if options.by_class and (given[0][0] != "set" or not options.calibration):
         raise InputError(
             "--by-class is for --set, with the rows of --calibration; covshift fit --calibrate has "
             "it too."
         )
-    if args.calibration == "-" and args.table == "-":
+    if options.calibration == "-" and options.table == "-":
         raise InputError("Only one of the two files can be standard input (-).")
-    if args.json and args.output in (None, "-"):
+    if options.json and options.output in (None, "-"):
         raise InputError("--json prints on stdout: name a file for the predictions with -o.")
     return CoverageOptions(*given[0])
 
 
-def check_model(asked: CoverageOptions, model: Model, args: argparse.Namespace) -> None:
+def check_model(asked: CoverageOptions, model: Model, options: Arguments) -> None:
     """Refuse a model of the other task, and one without calibration."""
     if model.task != _OF[asked.kind]:
         other = next(kind for kind in _OF if kind != asked.kind)
         what = "classes" if model.task == "classification" else "numbers"
         raise InputError(
-            f"{args.model} predicts {what}, which have no {_WORDS[asked.kind]}: use --{other} "
+            f"{options.model} predicts {what}, which have no {_WORDS[asked.kind]}: use --{other} "
             f"{asked.percent:g}."
         )
-    if not model.calibrated and args.calibration is None:
+    if not model.calibrated and options.calibration is None:
         learner = ["--learner", model.learner]
         if "correction_reason" not in model.about:  # else the learner chose the method
             learner += ["--method", model.method]
         fit = ["covshift", "fit", "TRAIN", "TARGET", "--label", model.label, *learner]
         fit += ["--calibrate", "0.5", "-o", "MODEL"]
-        again = ["covshift", *args.argv, "--calibration", "FILE"]
+        again = ["covshift", *options.argv, "--calibration", "FILE"]
         raise InputError(
-            f"{args.model} was not calibrated, so that it has no {_WORDS[asked.kind]}: hold out "
+            f"{options.model} was not calibrated, so that it has no {_WORDS[asked.kind]}: hold out "
             f"rows when fitting it, `{shlex.join(fit)}`, or name labelled rows that did not "
             f"train it, `{shlex.join(again)}`."
         )
@@ -408,7 +410,7 @@ class Tally:
     def show(self, file: str | None, *, json: bool) -> None:
         """Print the summary: on stderr, or as JSON on stdout."""
         if json:
-            print(console.as_json({**self.to_dict(), "file": file}))
+            console.print_json({**self.to_dict(), "file": file})
         if not self.rows:
             return
         console.tell(*self.notes())
@@ -438,7 +440,7 @@ class Tally:
 # ``covshift predict --calibration``: labelled rows of a file calibrate a fitted model.
 
 
-def calibrated(model: Model, tables: list[Table], args: argparse.Namespace) -> Model:
+def calibrated(model: Model, tables: list[Table], options: Arguments) -> Model:
     """Return the model, calibrated by the file for the rows of ``tables``, which are all there."""
     import numpy as np
 
@@ -451,14 +453,17 @@ def calibrated(model: Model, tables: list[Table], args: argparse.Namespace) -> M
 
     if sum(map(len, tables)) < 2:
         raise InputError(
-            f"{args.table} has fewer than two rows, so that no weights lead to it from the rows of "
-            "--calibration."
+            f"{options.table} has fewer than two rows, so that no weights lead to it from the rows "
+            "of --calibration."
         )
     kinds: Any = {**model.encoding.kinds, model.label: "category"}
-    if args.weight is not None:
-        kinds[args.weight] = "number"
-    table = read_table(args.calibration, kinds, options.read_options_of(args, model))
-    for name, whose in ((model.label, f"the label of {args.model}"), (args.weight, "--weight")):
+    if options.weight is not None:
+        kinds[options.weight] = "number"
+    table = read_table(str(options.calibration), kinds, options.reading(model))
+    for name, whose in (
+        (model.label, f"the label of {options.model}"),
+        (options.weight, "--weight"),
+    ):
         if name is not None and name not in table.columns:
             raise InputError(f"{table.title} has no column {name!r}, {whose}.")
     check_complete(table.names, model, table.title)
@@ -467,7 +472,7 @@ def calibrated(model: Model, tables: list[Table], args: argparse.Namespace) -> M
     X = model.encoding.encode(table, findings)
     console.tell(*notes_of(table), *findings.notes(table.title))
     T = np.concatenate([model.encoding.encode(part) for part in tables])
-    weight = weights_of(table, args.weight)
+    weight = weights_of(table, options.weight)
     try:
         refuse_uncovered(
             Samples.of_rows(X, T, sample_weight=weight, encoder=model.encoding.encoder)
@@ -477,8 +482,8 @@ def calibrated(model: Model, tables: list[Table], args: argparse.Namespace) -> M
     X, T = model.scaled(X), model.scaled(T)
     kind: Any = ConformalRegressor if model.task == "regression" else ConformalClassifier
     estimator = model.estimator.estimator_ if model.calibrated else model.estimator
-    by = "class" if args.by_class or getattr(model.estimator, "by", None) == "class" else None
-    conformal = kind(estimator, by=by, prefit=True, random_state=args.seed)
+    by = "class" if options.by_class or getattr(model.estimator, "by", None) == "class" else None
+    conformal = kind(estimator, by=by, prefit=True, random_state=options.seed)
     with quiet(WeightWarning):  # the notes tell, in the table's own words
         conformal.fit(X, _outcomes(table, model), X_target=(T,), sample_weight=weight)
     return replace(model, estimator=conformal)

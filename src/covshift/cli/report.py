@@ -2,120 +2,111 @@
 
 from __future__ import annotations
 
-import argparse
 import shlex
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..exceptions import InputError, NoOverlapError
 from ..registry import NONE
 from ..show.words import in_order
-from . import compare, console, options
-from .diagnose import (
-    check_targets,
-    diagnosis_of,
-    in_their_order,
-    numbers_of,
-    samples_of_each,
-    short_names,
-)
-from .evaluate import TASKS, Recorded, batch_labels, spelled, target_labels
+from . import console
+from .command import argument, in_columns, in_output
+from .compare import comparison_of
+from .evaluate import in_options
+from .judged import TASKS, batch_labels, target_labels
+from .options import ComparisonOptions, Label, Learner, Verdict
+from .samples import encoded, numbers_of, samples_of
+from .targets import diagnosis_of, samples_of_each, short_names, targets_of
 
 if TYPE_CHECKING:
     from ..files.samples import TwoFiles
 
 
-def add(commands: Any) -> None:
-    """Add the command to the parser."""
-    parser = options.add_command(
-        commands,
-        "report",
-        "Write a report that any browser opens, without a network. The target may be a file of "
-        "margins: see covshift margins. With several targets, or batches of one, it opens with a "
-        "table of all and has a section for each; methods are not compared then.",
+@dataclass(frozen=True, kw_only=True)
+class Arguments(ComparisonOptions, Learner, Label, Verdict):
+    """Write a report that any browser opens, without a network. The target may be a file of
+    margins: see covshift margins. With several targets, or batches of one, it opens with a table of
+    all and has a section for each; methods are not compared then.
+    """
+
+    needs: ClassVar = {"output": "-o FILE: name the file for the report"}
+
+    more: tuple[str, ...] = argument("target...", "further targets")
+    batch: str | None = in_columns(
+        "--batch COL",
+        "batches of the target, such as months; each gets its own section (not a feature)",
     )
-    columns = options.add_samples(parser, label="optional")
-    parser.add_argument("more", nargs="*", metavar="target", help="further targets")
-    columns.add_argument(
-        "--batch",
-        metavar="COL",
-        help="batches of the target, such as months; each gets its own section (not a feature)",
-    )
-    options.add_task(parser)
-    compare.add_comparison(parser)
-    parser.add_argument("--title", help="title of the report")
-    options.add_output(parser, what="report", required=True)
-    options.add_verdict(parser)
-    parser.set_defaults(run=run)
+    output: str = in_output("-o, --output FILE", "write the report to FILE (needed)", default="")
+    title: str | None = in_output("--title TITLE", "title of the report")
 
 
-def run(args: argparse.Namespace) -> int:
+def run(options: Arguments) -> int:
     """Diagnose, estimate and compare where there is a label, and write the report."""
     from ..margins.files import is_margins_file
 
-    targets = in_their_order([args.target, *args.more])
-    check_targets(args, targets)
-    if len(targets) > 1 or args.batch is not None:
-        return run_targets(args, targets)
-    if is_margins_file(args.target):
-        return _with_margins(args)
+    targets = targets_of(options)
+    options = replace(options, target=targets[0])
+    if len(targets) > 1 or options.batch is not None:
+        return run_targets(options, targets)
+    if is_margins_file(options.target):
+        return _with_margins(options)
     console.step("reading")
-    samples = options.samples_of(args)
+    options, samples = samples_of(options)
     console.step("diagnosing the shift")
-    found = diagnosis_of(samples, args)
+    found = diagnosis_of(samples, options)
     answer = comparison = judged = None
-    if args.label:
-        comparison = compare.comparison_of(samples, args)
-        answer = estimate_of(samples, found, args)
+    if options.label:
+        comparison = comparison_of(samples, options)
+        answer = estimate_of(samples, found, options)
     if comparison is not None:
-        judge = Judge(args, comparison)
+        judge = Judge(options, comparison)
         judged = judge(samples, found)
-        found = _with_recommended_weights(found, samples, comparison, args.seed)
+        found = _with_recommended_weights(found, samples, comparison, options.seed)
     noted = replace(found, notes=(*samples.notes, *found.notes))
-    _write(args, noted, answer, judged, comparison)
-    return _told(args, samples, found, comparison, answer, judged)
+    _write(options, noted, answer, judged, comparison)
+    return _told(options, samples, found, comparison, answer, judged)
 
 
-def _with_margins(args: argparse.Namespace) -> int:
+def _with_margins(options: Arguments) -> int:
     """Do the same with a file of margins."""
     from ..weights import WEIGHTERS
     from .margin_samples import read_margin_samples
 
     console.step("reading")
-    beside = read_margin_samples(args)
+    beside = read_margin_samples(options)
     samples = beside.samples
     console.step("diagnosing the shift")
     found = beside.diagnosis()
     answer = comparison = None
-    if args.label:
-        comparison = compare.comparison_of(samples, args, beside.read())
-        answer = estimate_of(samples, found, args, beside)
+    if options.label:
+        comparison = comparison_of(samples, options, beside.read())
+        answer = estimate_of(samples, found, options, beside)
     if comparison is not None and comparison.recommended in WEIGHTERS:
-        found = beside.diagnosis_weighted(found, comparison.recommended, args.seed)
+        found = beside.diagnosis_weighted(found, comparison.recommended, options.seed)
     noted = replace(found, notes=(*samples.notes, *found.notes))
-    _write(args, noted, answer, comparison)
-    return _told(args, samples, found, comparison, answer)
+    _write(options, noted, answer, comparison)
+    return _told(options, samples, found, comparison, answer)
 
 
-def _write(args: argparse.Namespace, *answers: Any) -> None:
+def _write(options: Arguments, *answers: Any) -> None:
     """Write the report of the answers that there are."""
     from ..report import build
 
     console.step("drawing the report")
     names = {
-        "train": _file_name(args.train),
-        "target": _file_name(args.target),
-        "outcome": args.label,
+        "train": _file_name(options.train),
+        "target": _file_name(options.target),
+        "outcome": options.label,
     }
     text = build(
         *(answer for answer in answers if answer is not None),
-        title=args.title,
+        title=options.title,
         names=names,
-        command=shlex.join(["covshift", *args.argv]),
+        command=shlex.join(["covshift", *options.argv]),
     )
-    with console.text_file(args.output) as file:
+    with console.text_file(options.output) as file:
         file.write(text)
 
 
@@ -124,7 +115,7 @@ def _file_name(path: str) -> str:
 
 
 def _told(
-    args: argparse.Namespace,
+    options: Arguments,
     samples: TwoFiles,
     found: Any,
     comparison: Any,
@@ -134,11 +125,15 @@ def _told(
     """Print the answers, the verdict and the recommendation."""
     from ..report.sections import data_of
 
-    facts = {"verdict": found.verdict, "file": args.output, "notes": [*samples.notes, *found.notes]}
-    if args.json:
+    facts = {
+        "verdict": found.verdict,
+        "file": options.output,
+        "notes": [*samples.notes, *found.notes],
+    }
+    if options.json:
         data = None if comparison is None else comparison.to_dict()
         more = {"comparison": data, "estimate": data_of(answer), "evaluation": data_of(judged)}
-        print(console.as_json({**facts, **more}))
+        console.print_json({**facts, **more})
     else:
         lines = [] if answer is None else [_sentence(answer)]
         able = [part for part in (answer, judged) if hasattr(part, "caution")]
@@ -147,17 +142,15 @@ def _told(
         lines += [f"{caution} Shift: {found.verdict}.".lstrip()]
         lines += [comparison.recommendation] if comparison else []
         lines += [(comparison or found).assumption]
-        print("\n".join([*lines, f"Wrote the report to {args.output}; open it in a browser."]))
-    return options.exit_code(found.verdict, args)
+        print("\n".join([*lines, f"Wrote the report to {options.output}; open it in a browser."]))
+    return options.exit_code(found.verdict)
 
 
 def _sentence(answer: Any) -> str:
     return str(answer) if isinstance(answer, NoOverlapError) else str(answer.sentence)
 
 
-def estimate_of(
-    samples: TwoFiles, diagnosis: Any, args: argparse.Namespace, margins: Any = None
-) -> Any:
+def estimate_of(samples: TwoFiles, diagnosis: Any, options: Arguments, margins: Any = None) -> Any:
     """What the outcome is in the population: `Estimates`, or the error where it has no answer."""
     from ..data import Samples
     from ..estimates import estimate
@@ -170,17 +163,19 @@ def estimate_of(
     values = labels.y.astype(float) if numbers else labels.y
     y = Outcomes({labels.name: values.tolist()})
     if margins is None:
-        both = options.encoded_samples(samples, y, args)
+        both = encoded(samples, y, options)
     else:
         both = Samples.of(margins.frame, y, margins.margins, sample_weight=samples.weight)
     try:
         return estimate(
             replace(both, diagnosis=diagnosis),
             what="mean" if numbers else "proportion",
-            random_state=args.seed,
+            random_state=options.seed,
         )
     except NoOverlapError as error:
-        return error.of_command(["estimate", args.train, args.target, "--outcome", labels.name])
+        return error.of_command(
+            ["estimate", options.train, options.target, "--outcome", labels.name]
+        )
 
 
 def _with_recommended_weights(found: Any, samples: TwoFiles, comparison: Any, seed: int) -> Any:
@@ -215,8 +210,8 @@ class Judge:
     rows are drawn at random as a comparison takes. Cost: six fits, and `covshift.evaluate`.
     """
 
-    def __init__(self, args: argparse.Namespace, comparison: Any = None) -> None:
-        self.args, self.learner, self.method = args, args.learner, NONE
+    def __init__(self, options: Arguments, comparison: Any = None) -> None:
+        self.options, self.learner, self.method = options, options.learner, NONE
         self._options: dict[str, Any] = {}
         if comparison is not None:
             self.learner, self.method = str(comparison.learner), comparison.recommended
@@ -235,29 +230,31 @@ class Judge:
         name = self.learner if self.method == NONE else f"{self.learner}, {self.method}"
         try:
             judged, there = self._said(samples)
-            both = options.encoded_samples(samples, labels.y, self.args)
+            both = encoded(samples, labels.y, self.options)
             answer = evaluate(
                 Predictions(
                     {name: judged},
                     None if there is None else {name: there},
-                    task=TASKS[labels.task],  # type: ignore[arg-type]
+                    task=TASKS[labels.task],
                 ),
                 replace(both, diagnosis=diagnosis),
                 metrics=["accuracy", "roc_auc", "brier"] if len(labels.classes) == 2 else None,
                 method="dr",  # labels of the target check it
-                random_state=self.args.seed,
-                **target_labels(samples, self.args, []),
+                random_state=self.options.seed,
+                **target_labels(samples, self.options, []),
             )
         except NoOverlapError as error:
             return error.of_command(["evaluate", "..."])
         except InputError as error:
             console.note(f"the model was not judged on the target: {error}")
             return None
-        return replace(answer, notes=spelled(answer))
+        return in_options(answer)
 
     def _said(self, samples: TwoFiles) -> tuple[Any, Any]:
         """What the model says: of training rows out of fold, of target rows after all others."""
         import numpy as np
+
+        from ..evaluations import Predicted
 
         labels = samples.labels
         assert labels is not None
@@ -268,7 +265,7 @@ class Judge:
         names = np.unique(labels.y)
         said = tuple(names[part.argmax(axis=1)] for part in (here, there))
         scores = (here[:, 1], there[:, 1]) if len(names) == 2 else (here, there)
-        return Recorded(samples.X, said, scores, names), None
+        return Predicted(said, scores, names), None
 
     def _models(self, samples: TwoFiles) -> tuple[Any, Any]:
         """What models say of training rows that they did not see, and one that saw all of them."""
@@ -292,7 +289,7 @@ class Judge:
         given: dict[str, Any] = {
             "sample_weight": samples.weight,
             "target_weight": share,
-            "random_state": self.args.seed,
+            "random_state": self.options.seed,
         }
         named = self.learner, self.method
         model = fit_method(*named, labels.task, *rows, options=self._options, **given)
@@ -313,30 +310,30 @@ class Judge:
 
         from ..comparison.methods import learner_entry
 
-        limit = self.args.max_rows or learner_entry(self.learner).max_rows
+        limit = self.options.max_rows or learner_entry(self.learner).max_rows
         if count <= limit:
             return np.arange(count)
-        return np.sort(np.random.default_rng(self.args.seed).choice(count, limit, replace=False))
+        return np.sort(np.random.default_rng(self.options.seed).choice(count, limit, replace=False))
 
 
 # ``covshift report`` for several targets: files, or the batches of one.
 
 
-def run_targets(args: argparse.Namespace, paths: list[str]) -> int:
+def run_targets(options: Arguments, paths: list[str]) -> int:
     """Diagnose, estimate and evaluate every target, and write one report."""
     from ..diagnostics import BatchesDiagnosis
     from ..numerics.crossfit import sharing_fits
     from ..report import build_batches
     from ..show.words import printable
 
-    judge = Judge(args)
+    judge = Judge(options)
     found, answers, judged = {}, {}, {}
     with sharing_fits():
-        for name, part in _samples(args, paths):
+        for name, part in _samples(options, paths):
             console.step(f"diagnosing the shift of {printable(name)}")
-            found[name] = diagnosis_of(part, args)
-            if args.label:
-                answers[name] = estimate_of(part, found[name], args)
+            found[name] = diagnosis_of(part, options)
+            if options.label:
+                answers[name] = estimate_of(part, found[name], options)
                 judged[name] = judge(part, found[name])
     console.step("drawing the report")
     every = {
@@ -345,48 +342,48 @@ def run_targets(args: argparse.Namespace, paths: list[str]) -> int:
     }
     text = build_batches(
         every,
-        title=args.title,
+        title=options.title,
         names={
-            "train": Path(args.train).name,
+            "train": Path(options.train).name,
             "target": ", ".join(short_names(paths)[:3]) + (", …" if len(paths) > 3 else ""),
-            "outcome": args.label,
+            "outcome": options.label,
         },
-        command=shlex.join(["covshift", *args.argv]),
+        command=shlex.join(["covshift", *options.argv]),
     )
-    with console.text_file(args.output) as file:
+    with console.text_file(options.output) as file:
         file.write(text)
-    return _target_lines(args, BatchesDiagnosis(found), answers, judged)
+    return _target_lines(options, BatchesDiagnosis(found), answers, judged)
 
 
-def _samples(args: argparse.Namespace, paths: list[str]) -> Iterator[tuple[str, TwoFiles]]:
+def _samples(options: Arguments, paths: list[str]) -> Iterator[tuple[str, TwoFiles]]:
     """Read the targets one after the other: each with its name."""
-    if args.batch is not None:
+    if options.batch is not None:
         if len(paths) > 1:
             raise InputError("--batch splits one target. Name one file, or leave out --batch.")
-        yield from _batches(args)
+        yield from _batches(options)
         return
-    yield from samples_of_each(args, paths)
+    yield from samples_of_each(options, paths)
 
 
-def _batches(args: argparse.Namespace) -> Iterator[tuple[str, TwoFiles]]:
+def _batches(options: Arguments) -> Iterator[tuple[str, TwoFiles]]:
     """Read one target and split it by the column of --batch."""
     import numpy as np
 
     console.step("reading")
-    whole = options.samples_of(args, of_target=(("--batch", args.batch),))
-    labels = np.array(batch_labels(whole, args), dtype=object)
+    options, whole = samples_of(options, of_target=(("--batch", options.batch),))
+    labels = np.array(batch_labels(whole, options), dtype=object)
     for name in in_order(set(labels.tolist())):
         rows = np.flatnonzero(labels == name)
         if len(rows) < 2:
             raise InputError(
-                f"{args.target}: the batch {name!r} of {args.batch!r} has one row. A target needs "
-                "at least two."
+                f"{options.target}: the batch {name!r} of {options.batch!r} has one row. A target "
+                "needs at least two."
             )
         yield name, whole.take_target(rows)
 
 
 def _target_lines(
-    args: argparse.Namespace, found: Any, answers: dict[str, Any], judged: dict[str, Any]
+    options: Arguments, found: Any, answers: dict[str, Any], judged: dict[str, Any]
 ) -> int:
     """Print one line per target, and where the report is."""
     from ..report.sections import data_of
@@ -394,7 +391,7 @@ def _target_lines(
     from ..show.table import Table
     from ..show.words import printable
 
-    if args.json:
+    if options.json:
         targets = {
             name: {
                 "verdict": part.verdict,
@@ -404,8 +401,8 @@ def _target_lines(
             }
             for name, part in found.batches.items()
         }
-        data = {"verdict": found.verdict, "file": args.output, "targets": targets}
-        print(console.as_json(data))
+        data = {"verdict": found.verdict, "file": options.output, "targets": targets}
+        console.print_json(data)
     else:
         print("\n".join(part for part in (found.sentence, found.caution, "") if part))
         columns = [*_heads(answers, "estimate"), *_heads(judged, "evaluation"), "verdict"]
@@ -415,8 +412,8 @@ def _target_lines(
             lines.append((printable(name), *numbers, part.verdict))
         print(Table.of(("target", *columns), lines))
         print(f"\n{ASSUMPTION if answers else found.assumption}")
-        print(f"\nWrote the report to {args.output}; open it in a browser.")
-    return options.exit_code(found.verdict, args)
+        print(f"\nWrote the report to {options.output}; open it in a browser.")
+    return options.exit_code(found.verdict)
 
 
 def _heads(found: dict[str, Any], otherwise: str) -> list[str]:

@@ -1,56 +1,64 @@
-"""From arguments to an exit code: every ending has its message; tracebacks need --debug."""
+"""From options to an exit code: every ending has its message; tracebacks need --debug."""
 
 from __future__ import annotations
 
-import argparse
 import errno
-import io
 import os
 import signal
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
-from types import ModuleType
-from typing import Any
 
 from ..exceptions import InputError, NoOverlapError
 from ..files.writing import recorded
 from ..numerics.progress import Progress, reporting
 from ..numerics.quiet import Heard, listening
-from . import console, options
+from . import console
+from .command import Options
+from .options import CALLED, Columns
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 FINE, INTERNAL, BAD_INPUT, BAD_VERDICT = 0, 1, 2, 3
 INTERRUPTED, TERMINATED, BROKEN_PIPE = 130, 143, 141  # as a shell counts signals
 
 
-def run_command(args: argparse.Namespace, argv: list[str]) -> int:
-    """Run the command that ``argv`` was parsed to."""
-    console.quiet, console.columns = args.quiet, []
-    before, Progress.hidden, Progress.doing = Progress.hidden, args.quiet, argv[0]
-    args.argv = argv
+def run_command(options: Options) -> int:
+    """Run the command that these options are of."""
+    console.quiet = options.quiet
+    before, Progress.hidden, Progress.doing = Progress.hidden, options.quiet, options.argv[0]
+
+    def work() -> int:
+        from .samples import with_schema
+
+        whole = with_schema(options) if isinstance(options, Columns) else options
+        whole.check_needs()
+        try:
+            return int(import_module(type(options).__module__).run(whole) or 0)
+        except NoOverlapError as error:  # whose remedies are whole commands
+            argv = [part for part in options.argv if part != "--ask"]
+            raise error.of_command(argv) if error.remedies else error from None
 
     try:
-        return _guarded(lambda: run_answered(args), debug=args.debug)
+        return guarded(work, debug=options.debug)
     finally:  # a process that goes on, as a notebook does, shows its bars again
         Progress.hidden = before
 
 
-def _guarded(work: Any, *, debug: bool) -> int:
+def guarded(work: Callable[[], int], *, debug: bool) -> int:
+    """Do the work of a command; what goes wrong becomes a line on stderr and an exit code."""
     console.prepare_streams()
     with recorded() as written:
         return _ended(work, written, debug=debug)
 
 
-def _ended(work: Any, written: list[Path], *, debug: bool) -> int:
+def _ended(work: Callable[[], int], written: list[Path], *, debug: bool) -> int:
     interrupted: list[int] = []
     try:
         with _spoken_warnings(), reporting():
-            import_scikit_learn()  # Ctrl-C still ends it at once: a library may swallow another
+            import_module("sklearn")  # Ctrl-C still ends it at once: a library may swallow another
             with _signals(interrupted):
                 code = int(work())
                 sys.stdout.flush()
@@ -84,7 +92,7 @@ def _what_was(written: list[Path]) -> str:
 
 def _explain(error: Exception, debug: bool) -> int:
     if isinstance(error, InputError):
-        console.complain(console.by_name(error.with_options(options.CALLED)))
+        console.complain(error.with_options(CALLED))
         return BAD_INPUT
     if isinstance(error, MemoryError):
         console.complain(
@@ -146,7 +154,7 @@ def _spoken_warnings() -> Iterator[None]:
     def show(found: Heard) -> None:
         if found.category.__module__.startswith("covshift") and found.text not in said:
             said.add(found.text)
-            console.warn(console.by_name(found.text))
+            console.warn(found.text)
 
     with listening(show):
         yield
@@ -156,146 +164,3 @@ def _forget_stdout() -> None:
     """Keep the interpreter from complaining about a reader that has gone."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-# What could be read in two ways: the safest answers, or with --ask all questions in one message.
-
-
-_ROUNDS = 4  # an answer may lead to another question, but not for ever
-
-
-def run_answered(args: argparse.Namespace) -> int:
-    """Run the command of ``args``; decide, or ask, what could be read in two ways."""
-    from ..files.questions import Asked, answered
-
-    asked_before: list[Any] = []
-    argv = [part for part in args.argv if part != "--ask"]
-    ask = getattr(args, "ask", True)
-    files = [getattr(args, name, None) for name in ("train", "target", "table")]
-    piped = sys.stdin.buffer.read() if not ask and "-" in files else None
-    for _ in range(_ROUNDS):
-        complete(args)
-        if piped is not None:  # each round reads it again
-            sys.stdin = io.TextIOWrapper(io.BufferedReader(io.BytesIO(piped)))
-        try:
-            return int(args.run(args) or 0)
-        except NoOverlapError as error:
-            raise error.of_command(argv) if error.remedies else error from None
-        except Asked as asked:
-            if ask:
-                raise InputError(asked.message(argv)) from None
-            asked_before += asked.questions
-            argv = answered(argv, asked.options)
-            args = args.parse(argv)
-            args.argv, args.asked = argv, asked_before
-    raise InputError("Too many columns could be read in two ways. Add --ask to see them.")
-
-
-def complete(args: argparse.Namespace) -> None:
-    """Take what was not said from the schema file, and refuse a command that lacks something."""
-    if getattr(args, "schema", None) is not None:
-        from .schema import apply_schema
-
-        apply_schema(args)
-    for name, option in getattr(args, "needs", {}).items():
-        if getattr(args, name) in (None, []):
-            raise InputError(f"This command needs {option} COL: name the column.")
-
-
-# scikit-learn without what a command does not use of it.
-#
-# ``import sklearn`` loads all of scipy.stats, for four names, and pandas wherever it is installed:
-# more than half of its time. A command imports it while stand-ins hold the places of such modules.
-# Who takes anything else from a stand-in, or uses what it gave, gets it from the true module, which
-# is then imported: nothing changes but the time. This is for the process of the command line, which
-# no one shares with it.
-
-
-_DEFERRED = {
-    "scipy.stats": {"chi2", "gmean", "rankdata", "spearmanr"},
-    "scipy.integrate": {"trapezoid"},
-    "scipy.interpolate": {"BSpline"},
-}
-"""What modules of scikit-learn take when they are imported, and use in functions only."""
-
-_UNTIL_IMPORTED = ("asyncio", "numpy.f2py", "numpy.testing", "pandas")
-"""Names given back at once: other code asks ``sys.modules`` whether pandas is there."""
-
-
-def import_scikit_learn() -> None:
-    """Import scikit-learn, unless it is there, without pandas, scipy.stats and the like."""
-    if "sklearn" in sys.modules:
-        return
-    before = set(sys.modules)
-    standing = [made for name in (*_DEFERRED, *_UNTIL_IMPORTED) if (made := StandIn.of(name))]
-    for module in standing:
-        module.place()
-    try:
-        import_module("sklearn.utils.fixes")
-    except Exception:  # another version that asks for more: the plain import, which takes longer
-        for module in standing:
-            module.leave()
-        for name in set(sys.modules) - before:
-            if name.partition(".")[0] == "sklearn":
-                del sys.modules[name]
-        import_module("sklearn")
-    finally:
-        for module in standing:
-            if module.__name__ in _UNTIL_IMPORTED:
-                module.leave()
-
-
-class StandIn(ModuleType):
-    """A module that is imported when something is taken from it."""
-
-    def __init__(self, name: str, path: list[str]) -> None:
-        super().__init__(name)
-        self.__path__ = path  # its submodules can be imported without it
-
-    @classmethod
-    def of(cls, name: str) -> StandIn | None:
-        """Return a stand-in; None for a module that is imported already, or not installed."""
-        spec = None if name in sys.modules else find_spec(name)
-        return None if spec is None else cls(name, list(spec.submodule_search_locations or ()))
-
-    def place(self) -> None:
-        """Be what an import of this name finds."""
-        sys.modules[self.__name__] = self
-        parent, _, own = self.__name__.rpartition(".")
-        if parent:
-            setattr(sys.modules[parent], own, self)
-
-    def leave(self) -> None:
-        """Let the next import of this name find the true module."""
-        if sys.modules.get(self.__name__) is self:
-            del sys.modules[self.__name__]
-        parent, _, own = self.__name__.rpartition(".")
-        if parent and vars(sys.modules[parent]).get(own) is self:
-            delattr(sys.modules[parent], own)
-
-    def __getattr__(self, name: str) -> Any:
-        if name in _DEFERRED.get(self.__name__, ()):
-            return Deferred(self, name)
-        return getattr(self.imported(), name)
-
-    def imported(self) -> ModuleType:
-        """Return the true module."""
-        self.leave()
-        return import_module(self.__name__)
-
-
-class Deferred:
-    """A function or distribution of a module that is imported when this is used."""
-
-    def __init__(self, home: StandIn, name: str) -> None:
-        self._home, self._name = home, name
-
-    def __call__(self, *given: Any, **options: Any) -> Any:
-        """Call the function."""
-        return self._found()(*given, **options)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._found(), name)
-
-    def _found(self) -> Any:
-        return getattr(self._home.imported(), self._name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -25,7 +24,7 @@ from ..show.notes import Note
 from ..weights import effective_sample_size
 from ..weights.base import Weighter
 from . import console
-from .weigh import LABELS
+from .weigh import LABELS, Arguments
 
 _DRAWN = {
     "bootstrap": "the weighter fitted again to design weights times random multipliers (Rao, Wu)",
@@ -45,6 +44,7 @@ class Weighed:
     again: Rows  # line of each row
     lines: int
     weighter: Weighter  # fitted: its weights are factors on design weights, on any scale
+    id_name: str | None
     ids: NDArray[Any] | None
     labels: Mapping[str, NDArray[Any] | None]  # strata and clusters of the lines
     features: list[str]
@@ -155,47 +155,47 @@ def _runs(values: Real) -> tuple[list[str], list[str]]:
     return [f"{values[k]:.10g}" for k in starts], [str(n) for n in times]
 
 
-def write_weights(weighed: Weighed, args: argparse.Namespace) -> None:
+def write_weights(weighed: Weighed, options: Arguments) -> None:
     """Write one line per line of the training file, with its id or number."""
-    with console.table_file(args.output) as writer:
-        writer.writerow([_first(weighed, args), *weighed.columns])
+    with console.table_file(options.output) as writer:
+        writer.writerow([_first(weighed), *weighed.columns])
         numbered: Any = range(1, weighed.lines + 1) if weighed.ids is None else weighed.ids.tolist()
         table = np.column_stack(list(weighed.columns.values()))
         for line, values in zip(numbered, table, strict=True):
             writer.writerow([line, *values.tolist()])
 
 
-def write_codebook(weighed: Weighed, args: argparse.Namespace) -> None:
+def write_codebook(weighed: Weighed, options: Arguments) -> None:
     """Write what the columns mean, how they were made, and from what."""
-    with console.text_file(args.codebook) as file:
-        file.write(console.as_json(codebook(weighed, args)) + "\n")
+    with console.text_file(options.codebook) as file:
+        file.write(console.as_json(codebook(weighed, options)) + "\n")
 
 
-def codebook(weighed: Weighed, args: argparse.Namespace) -> dict[str, Any]:
+def codebook(weighed: Weighed, options: Arguments) -> dict[str, Any]:
     """Return the codebook as plain data."""
     parameters = weighed.weighter.get_params(deep=False)
     drawn = weighed.replicate_facts
     if drawn is not None:
-        drawn |= {"strata": args.strata, "cluster": args.cluster, "seed": args.seed}
-        drawn["target_drawn"] = weighed.target["kind"] == "rows" and not args.finite_population
+        drawn |= {"strata": options.strata, "cluster": options.cluster, "seed": options.seed}
+        drawn["target_drawn"] = weighed.target["kind"] == "rows" and not options.finite_population
     return {
         "format": "covshift weights codebook",
         "covshift_version": covshift.__version__,
-        "file": None if args.output in (None, "-") else Path(args.output).name,
+        "file": None if options.output in (None, "-") else Path(options.output).name,
         "lines": weighed.lines,
         "rows": weighed.rows.rows,
-        "columns": _meanings(weighed, args),
+        "columns": _meanings(weighed, options),
         "method": {
-            "name": args.method,
-            "as_estimate": args.as_estimate,
+            "name": weighed.method,
+            "as_estimate": options.as_estimate,
             "weighter": type(weighed.weighter).__name__,
             "parameters": {name: _simple(value) for name, value in parameters.items()},
         },
-        "seed": args.seed,
+        "seed": options.seed,
         "sample": {
-            "file": _title(args.train),
-            "weight": args.weight,
-            "frequency": args.frequency,
+            "file": _title(options.train),
+            "weight": options.weight,
+            "frequency": options.frequency,
             "columns": weighed.features,
         },
         "target": weighed.target,
@@ -205,22 +205,22 @@ def codebook(weighed: Weighed, args: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _meanings(weighed: Weighed, args: argparse.Namespace) -> list[dict[str, str]]:
-    times = "" if args.frequency is None else f", each line counted {args.frequency!r} times"
+def _meanings(weighed: Weighed, options: Arguments) -> list[dict[str, str]]:
+    times = "" if options.frequency is None else f", each line counted {options.frequency!r} times"
     many = f"{weighed.rows.rows} rows{times}"
     scale = f"mean one over the {many}"
     if weighed.population is not None:
         scale = f"sums to {weighed.population:g}, the population, over the {many}"
     given = "1 in every row, since the file has none"
-    if args.weight is not None:
-        given = f"the column {args.weight!r} of the sample, divided by a constant"
+    if options.weight is not None:
+        given = f"the column {options.weight!r} of the sample, divided by a constant"
     first = (
         "number of the line in the sample, from 1"
         if weighed.ids is None
         else "id of the line in the sample"
     )
     meanings = {
-        _first(weighed, args): (first, "no scale"),
+        _first(weighed): (first, "no scale"),
         "weight": ("final weight: design_weight times factor; use this one", scale),
         "design_weight": (f"weight before the correction: {given}; 0: no part of it", scale),
         "factor": (
@@ -244,9 +244,9 @@ def _quality(weighed: Weighed) -> dict[str, Any]:
     return facts
 
 
-def _first(weighed: Weighed, args: argparse.Namespace) -> str:
+def _first(weighed: Weighed) -> str:
     """Name of the first column, which no other one has."""
-    name = args.id or "row"
+    name = weighed.id_name or "row"
     return "id" if name in weighed.columns else name
 
 
@@ -266,28 +266,28 @@ def _simple(value: Any) -> Any:
 # Replicate weights of the rows of a file, as the options of ``covshift weigh`` ask for them.
 
 
-def replicates_of(weighed: Weighed, args: argparse.Namespace) -> Replicates | None:
+def replicates_of(weighed: Weighed, options: Arguments) -> Replicates | None:
     """Fit the weights again, as often as was asked for: to draws of the rows that have a weight.
 
     A line of the file gets the mean weight of the rows that it became.
     """
-    if args.replicates is None:
+    if options.replicates is None:
         return None
     if not weighed.weighter._takes_sample_weight:
         raise InputError(
-            f"--replicates fits the weights again to other design weights, which {args.method} "
+            f"--replicates fits the weights again to other design weights, which {weighed.method} "
             "does not take. Use --method cdf, entropy or another that takes them."
         )
     solve_equation = weighed.weighter._has_mean_influence() or (
         weighed.target["kind"] == "margins" and weighed.balance["gap_after"] <= _MET
     )
-    if args.replicate_method == "bootstrap" and not solve_equation:
+    if options.replicate_method == "bootstrap" and not solve_equation:
         raise InputError(
-            f"--replicate-method bootstrap would understate the errors of {args.method} weights, "
-            "by up to half: fitted again, they take back part of what a draw gives a row. Leave it "
-            "out for a jackknife, or use --method entropy."
+            f"--replicate-method bootstrap would understate the errors of {weighed.method} "
+            "weights, by up to half: fitted again, they take back part of what a draw gives a row. "
+            "Leave it out for a jackknife, or use --method entropy."
         )
-    kind: Kind = args.replicate_method or ("bootstrap" if solve_equation else "jackknife")
+    kind: Kind = options.replicate_method or ("bootstrap" if solve_equation else "jackknife")
     kept, lines = np.flatnonzero(weighed.rows.kept), weighed.lines
     again, X, T = weighed.again[kept], weighed.X[kept, ...], weighed.T
     v = None
@@ -306,16 +306,16 @@ def replicates_of(weighed: Weighed, args: argparse.Namespace) -> Replicates | No
         return np.bincount(again, weights=w, minlength=lines) / np.maximum(times, 1)
 
     labels = (
-        None if cells is None else texts(cells, lines, f"--{option}", args.train)[again]
+        None if cells is None else texts(cells, lines, f"--{option}", options.train)[again]
         for option in LABELS
         for cells in [weighed.labels.get(option)]
     )
     design = Design.of(len(again), *labels)
     if design.lonely:
         console.note(f"{design.lonely} strata have a single unit, which stays in every replicate.")
-    if kind == "jackknife" and args.replicates > design.units:
-        text = f"{args.replicates} groups of a jackknife need as many units, and there are "
-        if args.replicate_method is not None:
+    if kind == "jackknife" and options.replicates > design.units:
+        text = f"{options.replicates} groups of a jackknife need as many units, and there are "
+        if options.replicate_method is not None:
             remedy = f"Ask for at most {design.units} replicates."
             raise InputError(f"{text}{design.units}. {remedy}")
         console.note(f"{text}{design.units}: each is left out once.")
@@ -323,10 +323,10 @@ def replicates_of(weighed: Weighed, args: argparse.Namespace) -> Replicates | No
         fit,
         weighed.rows.w[kept],
         design,
-        None if v is None or args.finite_population else Design.simple(len(v)),
+        None if v is None or options.finite_population else Design.simple(len(v)),
         kind=kind,
-        count=args.replicates,
-        random_state=args.seed,
+        count=options.replicates,
+        random_state=options.seed,
         of_lines=of_lines,
         verbose=not console.quiet,
     )

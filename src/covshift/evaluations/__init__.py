@@ -5,7 +5,7 @@ from .curves import ROC, Curves, Reliability
 from .labelled import Change
 from .metrics import Cost
 from .plans import Plan, plan
-from .predictions import Predictions
+from .predictions import Predicted, Predictions
 from .result import Difference, Evaluations, Performance
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "Evaluations",
     "Performance",
     "Plan",
+    "Predicted",
     "Predictions",
     "Reliability",
     "evaluate",

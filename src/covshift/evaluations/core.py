@@ -25,7 +25,7 @@ from ..numerics.progress import doing
 from ..show.notes import Note
 from ..show.words import in_order, shown
 from .methods import METHODS, CovariateMethod, Scored
-from .predictions import Predictions, Reader
+from .predictions import Predictions, Reader, are_scores
 from .result import Evaluations
 from .run import Run, Settings
 
@@ -205,7 +205,7 @@ def evaluate(
         cluster=cluster,
         outcome_model=outcome_model,
         beside={"trained_on": asked.trained_on, "weighter": weighter if known_weights else None}
-        | {_title("model", name): one for one, name, _ in models if _are_scores(one)},
+        | {_title("model", name): one for one, name, _ in models if are_scores(one)},
         beside_target={
             "y_target": None if labels is None else unwrap_target(labels.y),
             "probability": None if labels is None else labels.probability,
@@ -332,10 +332,6 @@ def _under_covariate_shift(found: Evaluations) -> Note:
 def _title(argument: str, name: str) -> str:
     """Say which of several models' scores are meant."""
     return argument if name == _SCORES else f"{argument}[{name!r}]"
-
-
-def _are_scores(model: Any) -> bool:
-    return not hasattr(model, "predict") and not isinstance(model, type)
 
 
 def _check_alike(models: list[Scored]) -> None:

@@ -69,7 +69,7 @@ from .curves import bins_of
 from .methods import Classified
 from .metrics import class_metrics, number_metrics, title, words
 from .numbers import Regressed
-from .predictions import Predictions, Reader
+from .predictions import Predictions, Reader, are_scores
 from .problem import ScoredProblem
 from .run import codes
 
@@ -245,7 +245,7 @@ def judged(
     if isinstance(asked.model, Mapping):
         raise InputError("model is a dict. Labels are planned for one model: pass it alone.")
     there = asked.model if isinstance(asked.model, str) and asked.target is None else asked.target
-    scores = {} if hasattr(asked.model, "predict") else {"model": asked.model}
+    scores = {"model": asked.model} if are_scores(asked.model) else {}
     sample = Samples.of(
         X,
         y,

@@ -89,6 +89,30 @@ class Predictions:
             )
 
 
+@dataclass(frozen=True, eq=False)
+class Predicted:
+    """What a classifier said of the rows of both samples, in place of the classifier itself.
+
+    Parameters
+    ----------
+    classes : pair of (N,) and (M,) arrays
+        Predicted classes of the labelled rows and of the target rows.
+    scores : pair of (N,) or (N, K) and (M,) or (M, K) arrays, optional
+        Its scores, of the positive class or of every class.
+    classes_ : (K,) array, optional
+        Classes in the order of the columns of scores; default: sorted.
+    """
+
+    classes: tuple[Any, Any]
+    scores: tuple[Any, Any] | None = None
+    classes_: Any = None
+
+
+def are_scores(model: Any) -> bool:
+    """Whether a model is its scores, or the name of their column."""
+    return not isinstance(model, type | Predicted) and not hasattr(model, "predict")
+
+
 @dataclass(frozen=True)
 class Reader:
     """Reads models and scores of the same two samples."""
@@ -97,13 +121,15 @@ class Reader:
     asked: Predictions
 
     def _answers(self, model: Any, method: str, present: Flags, y: Any) -> list[Any]:
+        if isinstance(model, Predicted):
+            return list(model.classes if method == "predict" else model.scores or ())
         return answers(self.sample, model, method, present, y, self.asked.cv)
 
     def read(self, model: Any, name: str, target_scores: Any) -> tuple[Scored, Outcome]:
         """Return what the model says, and the outcome it is judged by."""
         if isinstance(model, type):
             raise InputTypeError(f"model={model!r} is a class. Pass a fitted model of it.")
-        if hasattr(model, "predict"):
+        if isinstance(model, Predicted) or hasattr(model, "predict"):
             if target_scores is not None:
                 raise InputError(
                     "The target's scores go with those of the labelled rows; this model makes its "
@@ -140,7 +166,8 @@ class Reader:
         return outcomes[0]
 
     def _of_model(self, model: Any, name: str) -> tuple[Scored, Outcome]:
-        if (self.asked.task or task_of(model)) == "numbers":
+        recorded = isinstance(model, Predicted)
+        if not recorded and (self.asked.task or task_of(model)) == "numbers":
             outcome = self._outcome(numbers=True)
             asked = self._answers(model, "predict", outcome.present, outcome.y)
             train, target = (_column(part, name) for part in asked)
@@ -153,7 +180,8 @@ class Reader:
         codes = np.searchsorted(np.sort(classes), outcome.y)
         codes = np.argsort(classes)[np.minimum(codes, len(classes) - 1)]
         y = np.asarray(labels)[codes] if raw is None else raw[codes]
-        method = next((m for m in ("predict_proba", "decision_function") if hasattr(model, m)), "")
+        able = ("scores",) if recorded else ("predict_proba", "decision_function")
+        method = next((m for m in able if getattr(model, m, None) is not None), "")
         said = self._answers(model, "predict", outcome.present, y)
         chosen = [numbered(part, classes) for part in said]
         if not method:

@@ -62,42 +62,23 @@ class Asked(InputError):
     ...     "region", "a.csv", "looks like a code",
     ...     (answer("categorical", "region"), answer("numeric", "region")),
     ... )
-    >>> print(Asked([question]).message(["weigh", "a.csv", "b.csv"]))
-    One column needs a decision first:
+    >>> print(Asked([question]))
+    One column could be read in two ways:
       a.csv: 'region' looks like a code: --categorical region (read as categories) or --numeric region (read as numbers).
-    The safest answer, ready to copy (taken without --ask):
-      covshift weigh a.csv b.csv --categorical region
+    Without --ask covshift takes the first answer.
     >>> print(question.note())
     Read 'region' as categories: looks like a code; --numeric region reads it as numbers.
     """  # noqa: E501
 
     def __init__(self, questions: Sequence[Question]) -> None:
         self.questions = tuple(questions)
-        super().__init__(self.message(None))
-
-    @property
-    def options(self) -> list[str]:
-        """The safest answers, as options."""
-        found = [question.safest.options for question in self.questions]
-        return [part for options in dict.fromkeys(found) for part in options]
-
-    def message(self, argv: Sequence[str] | None) -> str:
-        """List the questions; end with the command ``argv`` of the user and all answers."""
         columns = len({question.column for question in self.questions})
-        first = "One column needs" if columns == 1 else f"{columns} columns need"
-        lines = [f"{first} a decision first:"]
+        first = "One column" if columns == 1 else f"{columns} columns"
+        lines = [f"{first} could be read in two ways:"]
         lines += [f"  {question}" for question in self.questions]
-        safest = "answer" if len(self.questions) == 1 else "answers"
-        if argv is None:
-            return "\n".join([*lines, f"The safest {safest}: {shlex.join(self.options)}"])
-        lines += [f"The safest {safest}, ready to copy (taken without --ask):"]
-        return "\n".join([*lines, f"  {shlex.join(['covshift', *answered(argv, self.options)])}"])
-
-
-def answered(argv: Sequence[str], options: Sequence[str]) -> list[str]:
-    """Add options to a command; before "--", after which there are none."""
-    at = list(argv).index("--") if "--" in argv else len(argv)
-    return [*argv[:at], *options, *argv[at:]]
+        each = "" if len(self.questions) == 1 else " of each"
+        lines.append(f"Without --ask covshift takes the first answer{each}.")
+        super().__init__("\n".join(lines))
 
 
 MEANS = {  # of an option: what it means, what was done, what it does

@@ -1,0 +1,225 @@
+"""What a model says of the rows of two files: in a column of both, or by a file of covshift fit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..exceptions import InputError
+from ..show.notes import Note
+from . import console
+from .predict import check_complete, finite
+from .samples import chances_of_target, is_file_of_labels, labels_of_target
+
+if TYPE_CHECKING:
+    from ..evaluations import Predictions
+    from ..files.samples import TwoFiles
+
+TASKS: dict[str, Any] = {"classification": "classes", "regression": "numbers"}
+LEAST_ROWS = 5  # of a batch, in the mean
+LEAST_LABELS = 5  # of the target, as `covshift.evaluate` needs them
+
+
+@dataclass(frozen=True)
+class Said:
+    """Scores or numbers of both files, predicted classes, or both."""
+
+    scores: tuple[Any, Any] | None = None
+    classes: tuple[Any, Any] | None = None
+    names: Any = None  # of the classes, in the order of the scores
+
+    def metrics(self, labels: Any) -> list[str] | None:
+        """AUC first, where there are scores of two classes; else what the library takes."""
+        if len(labels.classes) != 2 or self.scores is None:
+            return None
+        probabilities = all(part.min() >= 0 and part.max() <= 1 for part in self.scores)
+        return ["roc_auc", "accuracy"] + ["brier"] * probabilities
+
+
+def predictions_of(samples: TwoFiles, options: Any, said: Said) -> Predictions:
+    """Return what a model said as `covshift.evaluate` takes it."""
+    from ..evaluations import Predicted, Predictions
+
+    assert samples.labels is not None
+    name = options.score or options.prediction or Path(options.model).name
+    model: Any
+    model, target = said.scores or (None, None)
+    if said.classes is not None:
+        model, target = Predicted(said.classes, said.scores, said.names), None
+    return Predictions(
+        {name: model},
+        None if target is None else {name: target},
+        threshold=options.threshold,
+        positive=options.positive,
+        task=TASKS[samples.labels.task],
+        trained_on=trained_on(samples, options.trained_on),
+    )
+
+
+def judged_of(samples: TwoFiles, options: Any, model: Any) -> Said:
+    """Read what a column says, or what a ``model`` of covshift fit says of the rows."""
+    labels = samples.labels
+    assert labels is not None
+    if model is not None:
+        return _of_file(model, samples, options)
+    if labels.task == "regression":
+        if options.score and options.prediction:
+            raise InputError("For a number, --prediction is the score: name one of the two.")
+        return Said(_numbers(samples, options, "score" if options.score else "prediction"))
+    if options.score and len(labels.classes) > 2:
+        raise InputError(
+            f"The label {labels.name!r} has {len(labels.classes)} classes, for which one column of "
+            "scores is not enough. Name predicted classes with --prediction, leave --score out "
+            "(and its column with --drop), or judge a file of covshift fit with --model."
+        )
+    scores = _numbers(samples, options, "score") if options.score else None
+    return Said(scores, _classes(samples, options) if options.prediction else None)
+
+
+def _of_file(model: Any, samples: TwoFiles, options: Any) -> Said:
+    """Apply a model of covshift fit to both files."""
+    import numpy as np
+
+    from ..files.encoding import ColumnProblems
+    from ..files.table import read_table
+
+    assert samples.labels is not None
+    if model.task != samples.labels.task:
+        raise InputError(
+            f"{options.model} is a {model.task}, but --task says {samples.labels.task}."
+        )
+    rows = []
+    reading = options.reading(model)
+    for path, how, kept in (
+        (options.train, reading, samples.rows),
+        (options.target, reading.of_target(options.target), samples.target_rows),
+    ):
+        table = read_table(path, dict(model.encoding.kinds), how).take(kept)
+        check_complete(table.names, model, table.title)
+        problems = ColumnProblems()
+        rows.append(model.encoding.encode(table, problems))
+        console.tell(*problems.notes(table.title))
+    if model.task == "regression":
+        return Said((finite(model.predict(rows[0])), finite(model.predict(rows[1]))))
+    here, there = (finite(model.predict_proba(part)) for part in rows)
+    return Said((here, there), (model.decided(here), model.decided(there)), np.array(model.classes))
+
+
+def _both(samples: TwoFiles, options: Any, option: str) -> tuple[Any, Any]:
+    name = getattr(options, option)
+    if name not in samples.target_beside:
+        raise InputError(
+            f"{options.target} has no column {name!r}, which --{option} names. Predictions are "
+            "needed for the rows of both files: apply it to this one too."
+        )
+    return samples.beside[name], samples.target_beside[name]
+
+
+def _numbers(samples: TwoFiles, options: Any, option: str) -> tuple[Any, Any]:
+    import numpy as np
+
+    from ..files.labels import read_numbers
+
+    name, files = getattr(options, option), (options.train, options.target)
+    found = []
+    for cells, title in zip(_both(samples, options, option), files, strict=True):
+        numbers = np.array(read_numbers(cells, name, f"--{option}"), dtype=np.float64)
+        lost = int((~np.isfinite(numbers)).sum())
+        if lost:
+            raise InputError(
+                f"{title}: the column {name!r}, which --{option} names, is missing or infinite in "
+                f"{lost} of {len(numbers)} rows. Leave these rows out, or score them."
+            )
+        found.append(numbers)
+    return found[0], found[1]
+
+
+def _classes(samples: TwoFiles, options: Any) -> tuple[Any, Any]:
+    """Predicted classes, spelled as the labels are: 1, 1.0 and 01 are one class."""
+    import numpy as np
+
+    from ..files.labels import spelled_alike
+
+    assert samples.labels is not None
+    known, found = set(samples.labels.classes), []
+    files = (options.train, options.target)
+    for cells, title in zip(_both(samples, options, "prediction"), files, strict=True):
+        said = ["" if cell is None else cell for cell in cells]
+        said = said if set(said) <= known else spelled_alike(said)
+        strange = sorted(set(said) - known)
+        if strange:
+            raise InputError(
+                f"{title}: the column {options.prediction!r}, which --prediction names, holds "
+                f"{', '.join(map(repr, strange[:5]))}, none of the classes {sorted(known)}. Name "
+                "probabilities and other scores with --score."
+            )
+        found.append(np.array(said))
+    return found[0], found[1]
+
+
+def trained_on(samples: TwoFiles, name: str | None) -> Any:
+    """Which training rows the model has seen: (N,) booleans, or None where nobody says."""
+    import numpy as np
+
+    from ..files.labels import read_numbers
+
+    if name is None:
+        return None
+    numbers = read_numbers(samples.beside[name], name, "--trained-on")
+    if not set(numbers) <= {0.0, 1.0}:
+        raise InputError(
+            f"The column {name!r}, which --trained-on names, must be 1 where the row trained the "
+            "model and 0 elsewhere, in every row."
+        )
+    return np.array(numbers) == 1
+
+
+def batch_labels(samples: TwoFiles, options: Any) -> Any:
+    """Return the batch of every target row, if a column of them is named; refuse gaps."""
+    if options.batch is None:
+        return None
+    cells = samples.target_beside[options.batch]
+    lost = sum(cell is None for cell in cells)
+    where = f"{options.target}: the column {options.batch!r}, which --batch names,"
+    if lost:
+        raise InputError(
+            f"{where} is empty in {lost} of {len(cells)} rows. Fill it in, or leave these rows out."
+        )
+    count = len(set(cells))
+    if count > 1 and len(cells) < LEAST_ROWS * count:
+        raise InputError(
+            f"{where} has {count} different values in {len(cells)} rows: fewer than {LEAST_ROWS} "
+            "rows each. Name a column of larger parts, such as months."
+        )
+    return cells
+
+
+def target_labels(samples: TwoFiles, options: Any, notes: list[Note]) -> dict[str, Any]:
+    """Labels of the target, where it has some."""
+    from ..engine.labels import Labels
+    from ..files.labels import read_numbers, spelled_alike
+
+    labels, named = samples.labels, getattr(options, "target_label", None)
+    chance = getattr(options, "target_probability", None)
+    if labels is not None and is_file_of_labels(named):
+        cells, chances = labels_of_target(samples, options, str(named), labels.name, chance)
+        if labels.task == "regression":
+            return {"y_target": Labels(read_numbers(cells, "outcome", "--target-outcome"), chances)}
+        known = iter(spelled_alike([cell for cell in cells if cell is not None]))
+        return {"y_target": Labels([None if c is None else next(known) for c in cells], chances)}
+    if labels is None or labels.y_target is None:
+        return {}
+    if len(labels.scored) < LEAST_LABELS:
+        text = (
+            f"{options.target}: {len(labels.scored)} labels of the target are too few (at least "
+            f"{LEAST_LABELS}), and were not used."
+        )
+        notes.append(Note("target labels", text, "warning"))
+        console.tell(notes[-1])
+        return {}
+    cells = [None] * len(samples.X_target)
+    for row, label in zip(labels.scored.tolist(), labels.y_target.tolist(), strict=True):
+        cells[row] = label
+    chances = chances_of_target(samples, chance)
+    return {"y_target": cells if chances is None else Labels(cells, chances)}

@@ -1,0 +1,97 @@
+"""Several targets on the command line: their order, their names, and how they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..exceptions import InputError, NoOverlapError
+from ..show.notes import Note
+from ..show.words import in_order, percent
+from . import console
+from .options import Roles, Verdict
+from .samples import numbers_of, samples_of
+
+if TYPE_CHECKING:
+    from ..diagnostics import RowFlags
+    from ..files.samples import TwoFiles
+
+NO_OVERLAP = (
+    "NO OVERLAP: part of the target lies where there are no training rows. No correction can "
+    "estimate what happens there; predictions for those rows are guesses."
+)
+
+
+def diagnosis_of(samples: TwoFiles, options: Verdict) -> Any:
+    """Diagnose two samples; warn loudly where they do not overlap."""
+    from ..diagnostics.measure import diagnose_samples
+
+    diagnosis = diagnose_samples(numbers_of(samples), random_state=options.seed)
+    if diagnosis.verdict == "no overlap":
+        console.warn(f"{NO_OVERLAP} {diagnosis.reason}")
+    return diagnosis
+
+
+def overlapping(samples: TwoFiles, options: Any) -> Any:
+    """Diagnose two samples; without --restrict refuse where `estimate` would, for no overlap."""
+    import numpy as np
+
+    from ..diagnostics.measure import diagnose_samples
+    from ..engine.overlap import check_overlap
+
+    both = numbers_of(samples)
+    diagnosis = diagnose_samples(both, random_state=options.seed)
+    if options.restrict is None:
+        rows = np.arange(len(both.X))
+        known = replace(both, diagnosis=diagnosis)
+        check_overlap(known, rows, restrict=None, random_state=options.seed)
+    return diagnosis
+
+
+def covered_part(samples: TwoFiles, flags: RowFlags, what: str) -> TwoFiles:
+    """Leave out the target rows that are flagged, and say which: ``what`` is for the others."""
+    if flags.uncovered.all():
+        raise NoOverlapError(f"No target row is covered by the training rows. {flags}")
+    kept = percent(1 - flags.count / len(flags.uncovered))
+    note = Note("restricted target", f"{what} {kept} of the target. {flags}", "warning")
+    console.tell(note)
+    left = samples.take_target((~flags.uncovered).nonzero()[0])
+    return replace(left, notes=[*left.notes, note])
+
+
+def short_names(paths: Sequence[str]) -> list[str]:
+    """Names of files without their folders, unless two would be the same."""
+    names = [Path(path).name for path in paths]
+    return names if len(set(names)) == len(names) else list(paths)
+
+
+def targets_of(options: Any) -> list[str]:
+    """Files as they were named; in natural order where that is the one of a shell's pattern.
+
+    Bad places for the output are refused, and a file that cannot be read twice.
+    """
+    from ..files.reading import book_and_sheet
+
+    paths = [options.target, *options.more]
+    if paths == sorted(paths):
+        paths = in_order(paths, lambda path: book_and_sheet(path)[1] or Path(path).stem)
+    for path in reversed(paths):
+        replace(options, target=path).check_output(options.output)
+    if len(paths) > 1 and "-" in (options.train, *paths):
+        raise InputError("Several targets are read one after the other: name files, not -.")
+    return paths
+
+
+def samples_of_each(
+    options: Roles, paths: list[str], **given: Any
+) -> Iterator[tuple[str, TwoFiles]]:
+    """Read the training file with one target after the other; what is noted twice is told once."""
+    told: list[Note] = []
+    for name, path in zip(short_names(paths), paths, strict=True):
+        console.step(f"reading {name}" if len(paths) > 1 else "reading")
+        quiet = [note for note in told if note.severity != "warning"]  # which is never quiet
+        _, samples = samples_of(replace(options, target=path), quiet=quiet, **given)
+        told += samples.notes
+        yield name, samples
