@@ -11,9 +11,10 @@ from command import covshift, write
 
 from covshift.exceptions import InputError
 from covshift.files import memory
-from covshift.files.columns import Column, as_category, objects, plain_number
+from covshift.files.columns import Column, as_category, objects
 from covshift.files.reading import ReadOptions, missing_words
 from covshift.files.samples import made_alike
+from covshift.files.spelling import plain_number
 from covshift.files.table import Table, notes_of, read_table
 
 NAN = float("nan")

@@ -10,10 +10,9 @@ from typing import Any, BinaryIO
 
 from ..exceptions import InputError
 from ..numerics.progress import import_extra
-from ..show.notes import Note
 from .reading import title_of
 from .text import refuse_repeated
-from .typed import TypedSource
+from .values import Block, Source
 
 
 class ArrowFiles:
@@ -56,7 +55,7 @@ class ArrowFiles:
             return set()
         return {name for name in kept.get("index_columns", []) if name in self.names}
 
-    def blocks(self, size: int, columns: Sequence[str] | None = None, *_: Any) -> Iterator[Any]:
+    def blocks(self, size: int, columns: Sequence[str] | None = None) -> Iterator[Any]:
         """Yield record batches of at most ``size`` rows, in order, none of them empty."""
         try:
             for batch in self._batches(columns=columns and [*columns], batch_size=size):
@@ -96,7 +95,7 @@ class ArrowFiles:
         return InputError(f"{self.title} is not a readable {self._form} file: {reason}.")
 
 
-class ArrowTable(ArrowFiles, TypedSource):
+class ArrowTable(Source):
     """The record batches of files of the command line.
 
     A pipe, and any file that is not Parquet, is given as ``file``.
@@ -105,5 +104,10 @@ class ArrowTable(ArrowFiles, TypedSource):
     def __init__(self, source: str, file: BinaryIO | None, form: str) -> None:
         hive = "hive" if file is None and Path(source).is_dir() else None
         opened = source if file is None else file
-        super().__init__(opened, form, title=title_of(source), partitioning=hive)
-        self.notes: list[Note] = []
+        self.title, self.notes = title_of(source), []
+        self._files = ArrowFiles(opened, form, title=self.title, partitioning=hive)
+        self.names, self.index = self._files.names, frozenset(self._files.index)
+
+    def blocks(self, size: int, names: Sequence[str] | None = None) -> Iterator[Block]:
+        """Yield blocks of at most ``size`` rows with the columns ``names``."""
+        yield from map(Block, self._files.blocks(size, names))

@@ -15,15 +15,15 @@ from ..numerics.progress import import_extra
 from ..show.notes import Note
 from ..show.words import meant
 from .arrays import library, texts
-from .cells import Block, Spelling, TextSource
 from .reading import ReadOptions
 from .sheet import checked_sheet, with_usual_names
 from .text import named_columns
+from .values import Block, Source, Spelling
 
 _LOOKED_AT = 100  # rows by which the header is found
 
 
-class ExcelTable(TextSource):
+class ExcelTable(Source):
     """The header of a sheet, and its rows in blocks; a line is a row of the sheet."""
 
     def __init__(self, title: str, file: BinaryIO, reading: ReadOptions) -> None:
@@ -75,7 +75,10 @@ class ExcelTable(TextSource):
                         "cells."
                     )
             cells = [texts([_spelled(row[k]) for row in rows]) for k in range(width)]
-            yield Block(self.title, first, library().table(cells, names=self.names), 0, len(rows))
+            yield Block(library().table(cells, names=self.names), first, self._place)
+
+    def _place(self, row: int) -> str:
+        return f"{self.title}, line {row}"
 
     def _sheet(self, title: str, book: Any, reading: ReadOptions) -> str:
         """Return the name of the sheet that is meant."""

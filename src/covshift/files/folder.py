@@ -8,10 +8,10 @@ from typing import Any
 
 from ..exceptions import InputError
 from ..show.notes import Note
-from .cells import Block, TextSource
+from .values import Block, Source
 
 
-class FolderTable(TextSource):
+class FolderTable(Source):
     """The common header of the parts, and their rows in blocks; one part is open at a time."""
 
     def __init__(self, title: str, parts: list[Path], opened: Callable[[str], Any]) -> None:

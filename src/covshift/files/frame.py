@@ -20,13 +20,13 @@ from ..exceptions import InputError
 from ..numerics.progress import Progress
 from ..show.notes import Note
 from .arrays import library, numbers, texts
-from .cells import as_kind
 from .memory import check_size
+from .missing import MissingValues, missing_in, unmet
 from .questions import answer
-from .reading import MissingValues, ReadOptions, missing_in, unmet
+from .reading import ReadOptions
 from .sources import opened
 from .text import may_be_index, no_name
-from .typed import coded_in, days_of, floats_of, holds_text
+from .values import as_kind, coded_in, days_of, floats_of, holds_text
 
 _ROWS = 100_000  # of a block
 _KEY = b"covshift"  # of what a table says about its file
@@ -147,9 +147,9 @@ class Stream:
 
     def _metadata(self, notes: list[Note], left_out: Iterable[str] = ()) -> dict[bytes, str]:
         lost = unmet(self._missing, self._reading)
-        sheet = getattr(self._source, "sheet", None)
-        spelled = self._source.is_text
-        found = About(self.title, notes, sorted(left_out), sorted(lost), sheet, spelled)
+        source = self._source
+        spelled = source.spelled is not None
+        found = About(self.title, notes, sorted(left_out), sorted(lost), source.sheet, spelled)
         return {_KEY: json.dumps(asdict(found))}
 
 

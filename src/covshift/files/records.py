@@ -11,7 +11,7 @@ from ..show.notes import Note
 from .arrays import library, texts
 from .encodings import Utf8
 from .memory import check_size
-from .typed import TypedSource
+from .values import Source
 
 _BEGINS = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:\[\s*[\[{\]]|\{\s*[\"}])")
 _FORMS = (
@@ -25,7 +25,7 @@ def looks_like_json(head: bytes) -> bool:
     return _BEGINS.match(head) is not None
 
 
-class JsonTable(TypedSource):
+class JsonTable(Source):
     """The columns of a JSON file, and their rows in blocks; all of it is held in memory."""
 
     def __init__(self, title: str, text: Utf8, notes: list[Note]) -> None:

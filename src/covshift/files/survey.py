@@ -15,13 +15,13 @@ from ..exceptions import InputError
 from ..numerics.progress import import_extra
 from ..show.notes import Note
 from .arrays import library, texts
-from .cells import recoded
-from .columns import Kind
-from .reading import MissingValues, title_of
-from .typed import TypedReader, TypedSource, coded_in
+from .missing import MissingValues
+from .reading import title_of
+from .spelling import Kind
+from .values import Block, ColumnReader, Source, coded_in, recoded
 
 
-class SurveyTable(TypedSource):
+class SurveyTable(Source):
     """The columns of a Stata or SPSS file, and its rows in blocks.
 
     A column whose values all have a label holds these labels. They are ordered as their values are,
@@ -65,16 +65,10 @@ class SurveyTable(TypedSource):
 
     def reader(
         self, name: str, kind: Kind | None, missing: MissingValues, form: str | None
-    ) -> TypedReader:
+    ) -> ColumnReader:
         """Return what reads a column."""
         return _SurveyReader(
-            self.title,
-            name,
-            kind,
-            missing,
-            form,
-            self._labels.get(name, {}),
-            self._measure.get(name),
+            self, name, kind, missing, form, self._labels.get(name, {}), self._measure.get(name)
         )
 
     def _covers(self, name: str, labels: Mapping[Any, str]) -> bool:
@@ -95,12 +89,12 @@ class SurveyTable(TypedSource):
             self.notes.append(Note("value labels", text))
 
 
-class _SurveyReader(TypedReader):
+class _SurveyReader(ColumnReader):
     """Reads one column: its labels where all values have one."""
 
     def __init__(
         self,
-        title: str,
+        source: Source,
         name: str,
         kind: Kind | None,
         missing: MissingValues,
@@ -108,10 +102,10 @@ class _SurveyReader(TypedReader):
         labels: Mapping[Any, str],
         measure: str | None,
     ) -> None:
-        super().__init__(title, name, kind, missing, form)
+        super().__init__(source, name, kind, missing, form)
         self._labels, self._measure = labels, measure
 
-    def typed(self, cells: Any) -> Any:
+    def typed(self, block: Block, cells: Any) -> Any:
         arrow = library()
         if self._labels and self.kind not in ("number", "text"):
             known = {
@@ -125,12 +119,12 @@ class _SurveyReader(TypedReader):
             ordinal = measure == "ordinal" or (measure != "nominal" and are_brackets(levels))
             if self.kind in (None, "ordered") and ordinal:
                 return coded_in(levels, by_word.indices, words)
-            return super().typed(recoded(by_word.indices, words))
+            return super().typed(block, recoded(by_word.indices, words))
         whole = self.kind in ("text", "category", "ordered") and arrow.types.is_floating(cells.type)
         if whole:  # 1, where Stata keeps 1.0
             spelled = [None if cell is None else _spelled(cell) for cell in cells.to_pylist()]
             cells = texts(spelled)
-        return super().typed(cells)
+        return super().typed(block, cells)
 
 
 def _kept_labels(labels: Mapping[Any, str], ranges: list[Any]) -> dict[Any, str]:

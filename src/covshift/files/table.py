@@ -12,14 +12,14 @@ import numpy as np
 from ..encoding.cells import Cells
 from ..numerics.array import Real
 from ..show.notes import Note
-from . import columns as spelling
 from .arrays import library, plain
-from .cells import short
 from .columns import EXACT, LONG_NUMBERS, Column, Doubt, Kind, objects, text_column
 from .frame import About, Stream, about, open_frame, read_frame
 from .frame import merged_levels as merged_levels
-from .reading import ReadOptions, is_number, unmet_note
-from .typed import days_of, floats_of, holds_numbers
+from .missing import is_number, unmet_note
+from .reading import ReadOptions
+from .spelling import look_like_numbers, too_long
+from .values import days_of, floats_of, holds_numbers, short
 
 _TITLE = "\0"  # stands for the title of a table
 
@@ -147,7 +147,7 @@ def _numbers_in_text(name: str, words: list[str], values: Any) -> Column:
     if odd:
         return Column(name, "category", values, _doubt_of_mixture(odd))
     found: Real = np.array([numbers[value] for value in values])
-    if spelling.too_long(found):
+    if too_long(found):
         return Column(name, "number", found, LONG_NUMBERS)
     return Column(name, "number", found, Doubt("codes", _ZEROS))
 
@@ -156,7 +156,7 @@ _ZEROS = "holds numbers with leading zeros, as codes have them"
 
 
 def _doubt_of_mixture(words: list[str]) -> Doubt:
-    odd = [word for word in words if spelling.look_like_numbers([word])]
+    odd = [word for word in words if look_like_numbers([word])]
     if len(odd) == len(words):
         text = f"holds numbers written in two ways (such as {odd[0]!r})"
         return Doubt("numbers as text", text)
