@@ -76,7 +76,7 @@ def _source(source: str, file: Any, reading: ReadOptions) -> Any:
         file = io.BytesIO(read_whole(title, file))
     if form == "zip":
         members = members_of(file)
-        if "manifest.json" in members and all(k.endswith((".json", ".npy")) for k in members):
+        if "schema.json" in members and all(k.endswith((".json", ".npy", ".npz")) for k in members):
             raise InputError(
                 f"{title} is a model of covshift, not a table. Name a table here; covshift predict "
                 f"{title} TABLE applies the model to one."
