@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -48,6 +48,9 @@ FITS = {
         X, CLASS, X_target=T
     ),
     "forest": lambda: RandomForestClassifier(3, random_state=0).fit(X, CLASS),
+    "histogram": lambda: HistGradientBoostingClassifier(max_iter=2, min_samples_leaf=3).fit(
+        X, CLASS
+    ),
     "intervals": lambda: ConformalRegressor(Ridge(), random_state=0).fit(X, X[:, 0], X_target=T),
     "table": lambda: Model(
         Ridge().fit(X, X[:, 0]),
@@ -302,6 +305,20 @@ def test_a_deep_long_or_broken_schema_is_refused(path):
         load(path)
 
 
+def test_a_generator_of_random_numbers_has_a_known_name(path):
+    schema, members = parts_of("histogram")
+    attribute(schema, "bit_generator").update(content={"bit_generator": {**TEXT}})
+    write(path, schema, members)
+    with pytest.raises(InputError, match="damaged"):
+        load(path)
+    schema, members = parts_of("histogram")
+    state = attribute(schema, "bit_generator")["content"]
+    state["bit_generator"].update(content='"seed"')
+    write(path, schema, members)
+    with pytest.raises(InputError, match="not a generator of random numbers"):
+        load(path)
+
+
 def test_data_do_not_take_the_place_of_methods(path):
     schema, members = parts_of("kliep")
     state = attribute(schema, "KLIEP")["content"]
@@ -374,6 +391,19 @@ def test_trees_of_scikit_learn_are_checked_before_they_are_built(column, place, 
     array[column][place] = value
     write(path, schema, {**members, member_of(schema, "nodes"): npy(array)})
     with pytest.raises(InputError, match=r"leads out of its tree|not there|other"):
+        load(path)
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [("left", 10**6), ("right", 0), ("feature_idx", 2), ("is_categorical", 1), ("is_leaf", 0)],
+)
+def test_trees_of_histogram_boosting_are_checked_before_they_predict(column, value, path):
+    schema, members = parts_of("histogram")
+    array = np.load(io.BytesIO(members[member_of(schema, "nodes")])).copy()
+    array[column][-1 if column == "is_leaf" else 0] = value
+    write(path, schema, {**members, member_of(schema, "nodes"): npy(array)})
+    with pytest.raises(InputError, match=r"leads out of its tree|not there|by categories"):
         load(path)
 
 

@@ -40,8 +40,10 @@ _KINDS = {  # the parts that are built, and the one type of each where it has on
     "FunctionNode": None,
     "JsonNode": "builtins.str",
     "ListNode": "builtins.list",
+    "LossNode": None,
     "NdArrayNode": None,
     "ObjectNode": None,
+    "RandomGeneratorNode": "numpy.random._generator.Generator",
     "RandomStateNode": "numpy.random.mtrand.RandomState",
     "SetNode": "builtins.set",
     "SliceNode": "builtins.slice",
@@ -49,6 +51,7 @@ _KINDS = {  # the parts that are built, and the one type of each where it has on
     "TupleNode": None,
     "TypeNode": None,
 }
+_GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")  # of random numbers
 _KEYS = ("str", "int", "float", "str_", "int64", "float64")  # classes of the keys of a dictionary
 
 
@@ -151,7 +154,7 @@ class _Scan:
         """Check a part and those within it; return a hash of all that is built from it."""
         if len(path) > _MAX_DEPTH:
             raise Damaged("its parts are nested too deeply")
-        kind, name = part["__loader__"], f"{part['__module__']}.{part['__class__']}"
+        kind, name = part["__loader__"], part["__module__"] + "." + part["__class__"]
         if kind not in _KINDS or _KINDS[kind] not in (None, name):
             raise Damaged(f"{_dotted(path)} is a part of unknown kind ({str(name)[:50]}, {kind})")
         self.contents.types.setdefault((kind, name), _dotted(path))
@@ -162,6 +165,7 @@ class _Scan:
             scalar = "" if values.ndim else f"numpy.{values.dtype.type.__name__}"
             if name not in ("numpy.ndarray", scalar):
                 raise Damaged(f"{_dotted(path)} is not an array")
+            own = f"{values.dtype} {values.shape} {hash(values.tobytes())}"
         elif kind == "NdArrayNode" and (name, part["type"]) != ("numpy.ndarray", "json"):
             raise Damaged(f"{_dotted(path)} is not an array")
         elif kind == "JsonNode":
@@ -169,6 +173,10 @@ class _Scan:
                 raise Damaged(f"{_dotted(path)} is not a value")
         elif kind == "SliceNode":
             own = str([_index(part["content"][key]) for key in ("start", "stop", "step")])
+        elif kind == "RandomGeneratorNode":
+            bits = part["content"]["bit_generator"]["content"]["bit_generator"]
+            if bits["__loader__"] != "JsonNode" or json.loads(bits["content"]) not in _GENERATORS:
+                raise Damaged(f"{_dotted(path)} is not a generator of random numbers")
         elif kind == "TreeNode":
             self._check_tree(part, path)
         keys = tuple(part["content"]) if kind == "DictNode" else ()
@@ -200,14 +208,16 @@ class _Scan:
             or set(state) != {"max_depth", "node_count", "nodes", "values"}
         ):
             raise Damaged(f"{_dotted(path)} is a tree of other sizes")
-        check_children(left, right, column, n, np.full(count, count))
+        check_children(left != -1, left, right, column, n, np.full(count, count))
         if _depth(left, right) > depth or depth > count:
             raise Damaged(f"{_dotted(path)} is a tree of another depth")
 
 
-def check_children(left: Any, right: Any, column: Any, n: int, end: NDArray[Any]) -> None:
+def check_children(
+    splits: NDArray[Any], left: Any, right: Any, column: Any, n: int, end: NDArray[Any]
+) -> None:
     """Refuse nodes whose children do not come after them and before the ``end`` of their tree."""
-    inner = np.flatnonzero(left != -1)
+    inner = np.flatnonzero(splits)
     for child in (left[inner], right[inner]):
         if not ((child > inner) & (child < end[inner])).all():
             raise Damaged("a node leads out of its tree")
@@ -237,9 +247,11 @@ def _children(part: dict[str, Any], kind: str) -> Iterator[tuple[Any, Any]]:
         yield from enumerate(content)  # type: ignore[arg-type]
         if kind == "NdArrayNode":
             yield "shape", part["shape"]
-    elif kind in ("ConstructorFromReduceNode", "DTypeNode", "RandomStateNode", "TreeNode"):
+    elif kind == "RandomGeneratorNode":
+        yield from content.items()  # type: ignore[union-attr]
+    elif kind in ("DTypeNode", "LossNode", "RandomStateNode", "TreeNode"):
         yield "", content
-        if kind == "TreeNode":
+        if kind in ("LossNode", "TreeNode"):
             yield "arguments", part["__reduce__"]["args"]
     elif kind == "ObjectNode" and content is not None:
         yield "", content

@@ -33,10 +33,13 @@ _ROOMS = (  # of covshift, whose classes a fitted estimator is made of
 _OURS = tuple(f"covshift.{room}." for room in _ROOMS)
 _OBJECTS = ("ObjectNode", "TupleNode")  # the parts that are built without calling their type
 _UNCHECKED = tuple(  # of scikit-learn: compiled code trusts their arrays, which nobody checks
-    f"sklearn.{module}." for module in ("ensemble._gb", "ensemble._hist_gradient_boosting", "svm")
+    f"sklearn.{module}." for module in ("ensemble._gb", "svm")
 )
 _PATHS = ("path", "classifier", "regressor")  # of the classes of an entry of the registry
-_ALSO = ("sklearn.tree._tree.Tree", "numpy.dtype", "numpy.linalg.eigh")  # trees are checked
+_ALSO = (  # of skops' own list are not; trees are checked
+    *("numpy.dtype", "numpy.linalg.eigh", "sklearn.tree._tree.Tree"),
+    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+)
 
 
 def save(estimator: Any, path: str | os.PathLike[str]) -> None:
@@ -230,7 +233,11 @@ def _trusted_types(name: str, data: bytes, contents: Contents, more: Sequence[st
     places = {type: path for (_, type), path in contents.types.items()}
     unchecked = {type for type in places if type.startswith(_UNCHECKED)} - set(more)
     functions = {type for kind, type in contents.types if kind not in _OBJECTS} & ours
-    unknown = {*_skops().get_untrusted_types(data=data)} - trusted | unchecked | functions
+    try:
+        found = set(_skops().get_untrusted_types(data=data))
+    except Exception as error:
+        raise Damaged(f"its parts cannot be read ({short(error)})") from None
+    unknown = found - trusted | unchecked | functions
     if unknown:
         types = sorted(unknown)
         raise InputError(

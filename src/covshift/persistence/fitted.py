@@ -34,6 +34,9 @@ def check_fitted(model: Any) -> None:
         if _is_ours(part) and any(map(_has_gap, vars(part).values())):
             raise Damaged(f"{cls.__name__} has numbers that are not finite")
         n = getattr(part, "n_features_in_", None)
+        if cls.__name__.startswith("HistGradientBoosting"):
+            for tree in _objects(vars(part)):
+                _check_predictor(tree, n)
         trees = [part, *np.ravel(getattr(part, "estimators_", ()))]
         trees = [tree for tree in trees if "tree_" in vars(tree)]
         if any((tree.tree_.n_features, tree.n_features_in_) != (n, n) for tree in trees):
@@ -72,7 +75,19 @@ def _check_ensemble(trees: Ensemble) -> None:
     if not (np.diff(starts) > 0).all():
         raise Damaged("empty trees")
     end = np.repeat(starts[1:], np.diff(starts))
-    check_children(trees.left, trees.right, trees.feature, _MAX_FEATURES, end)
+    check_children(trees.left >= 0, trees.left, trees.right, trees.feature, _MAX_FEATURES, end)
+
+
+def _check_predictor(tree: Any, n: int | None) -> None:
+    """Refuse a tree of scikit-learn's histogram boosting that leads out of its arrays."""
+    if type(tree).__name__ != "TreePredictor":
+        return
+    nodes = tree.nodes
+    if nodes["is_categorical"].any():
+        raise Damaged("it splits by categories, which are not checked")
+    left, right, column = (nodes[k].astype(np.int64) for k in ("left", "right", "feature_idx"))
+    end = np.full(len(nodes), len(nodes))
+    check_children(nodes["is_leaf"] == 0, left, right, column, n or 0, end)
 
 
 def _objects(whole: Any) -> Iterator[Any]:
