@@ -317,7 +317,7 @@ def test_notes_speak_of_options(tmp_path):
     train = write(tmp_path / "train.csv", table(range(60), 2))
     target = write(tmp_path / "target.csv", table(range(40), 3))
     done = covshift("evaluate", train, target, "--label", "y", "--score", "p")
-    assert "are cut at 0, unless --threshold says otherwise." in " ".join(done.out.split()), done
+    assert "are cut at 0, unless you pass --threshold." in " ".join(done.out.split()), done
     assert "Predictions" not in done.out
 
 

@@ -67,7 +67,7 @@ def test_evaluate_has_the_number_of_the_library(files, target):
         (["--restrict", "overlap"], "--restrict is not for --shift label"),
         (["--replicates", "20"], "--replicates is not for --shift label"),
         (["--target-outcome", "b"], "--target-outcome is not for --shift label"),
-        (["--what", "median"], "does not follow from class shares"),
+        (["--what", "median"], "cannot be computed from class shares"),
     ],
 )
 def test_options_that_it_has_no_use_for_are_refused(files, options, words):

@@ -443,7 +443,7 @@ def test_a_fit_tells_of_columns_and_levels_that_one_side_lacks(files):
     done = covshift(*ask, "-o", files / "model", "--force")
     assert done.code == 0, done.err
     assert "no margin covers 'age', 'income'" in done.err
-    assert "30.00% of the target has 'town' 'z', and no training row" in done.err
+    assert "30.00% of the target has town = 'z', but no training row does" in done.err
     Margins({"town": {"u": 0.5, "v": 0.5}}).to_json(files / "some.json")
     assert "has 'w', and the margins have 'u', 'v'" in covshift(*ask, "-o", files / "other").err
     Margins({"height": {(0, None): 1.0}}).to_json(files / "some.json")

@@ -300,7 +300,7 @@ def test_the_only_row_of_a_second_class_is_scored_as_impossible(method):
 
 def test_rows_that_train_need_two_classes():
     rows, z = X[:2], np.array(["yes", "no"])
-    with pytest.raises(InputError, match=r"The rows that train have one class alone, '(yes|no)'"):
+    with pytest.raises(InputError, match=r"The rows that train have only one class, '(yes|no)'"):
         ConformalClassifier(LEARNER, weighter=None, random_state=0).fit(rows, z)
 
 

@@ -22,7 +22,7 @@ from covshift.show.table import Record, Table, card
 
 HOSTILE = '<script>alert("x")</script>&\x1b[31m'
 TAGS = {"div", "p", "strong", "table", "thead", "tbody", "tr", "th", "td", "ul", "li", "br"}
-NO_RESULTS = {"Method", "Cost", "Predictions", "Trimmed"}  # what may be asked for, not found
+NO_RESULTS = {"Method", "Cost", "Predicted", "Predictions", "Trimmed"}  # asked for, not found
 
 
 def public_results():

@@ -238,8 +238,8 @@ X, Y, T, _ = samples(2, 60, 50)
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"what": "median"}, "does not follow from class shares"),
-        ({"what": Quantile(0.5)}, "does not follow from class shares"),
+        ({"what": "median"}, "cannot be computed from class shares"),
+        ({"what": Quantile(0.5)}, "cannot be computed from class shares"),
         ({"y": np.arange(60.0)}, "numbers other than zero and one"),
         ({"by": Y}, "each group by itself"),
         ({"method": "dr"}, "rest on covariate shift"),

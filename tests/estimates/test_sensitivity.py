@@ -255,7 +255,7 @@ def test_a_factor_of_odds_is_at_least_one(ask, odds):
 def test_what_does_not_rest_on_the_assumption_has_no_sensitivity(ask):
     with pytest.raises(InputError, match="sensitivity of coefficients is not known"):
         ask(what="coefficients").with_sensitivity(2.0)
-    with pytest.raises(InputError, match="method='none' does not rest on the assumption"):
+    with pytest.raises(InputError, match="method='none' does not use that assumption"):
         ask(method="none").with_sensitivity(2.0)
 
 

@@ -139,7 +139,7 @@ def test_what_has_no_bound_is_left_out(ask):
     model = LogisticRegression().fit(X, FLAGS)
     found = ask(model, FLAGS, metrics=["accuracy", "calibration_error"])
     assert found.with_sensitivity(2.0)["calibration_error"].sensitivity_interval is None
-    with pytest.raises(InputError, match="method='none' does not rest"):
+    with pytest.raises(InputError, match="method='none' does not use"):
         ask(model, FLAGS, method="none").with_sensitivity(2.0)
     with pytest.raises(InputError, match="at least 1"):
         found.with_sensitivity(0.1)

@@ -15,7 +15,7 @@ from covshift import VSVC, VSVR
 from covshift.corrections import Additive, Importance, Multiplicative, Pairwise, Sliced
 from covshift.exceptions import WeightWarning
 from covshift.numerics.device.kernels import features
-from covshift.numerics.kernels import KernelSum, NamedKernel
+from covshift.numerics.kernels import KernelSum
 from covshift.weights import CDFWeights
 
 rng = np.random.default_rng(0)
@@ -211,30 +211,6 @@ def test_single_precision_is_as_good_as_double(torch, correction, reg):
     two.fit(torch.asarray(single[0]), y, X_target=torch.asarray(single[1]))
     assert two.reg_ == pytest.approx(one.reg_)
     np.testing.assert_allclose(two.predict(single[1]), one.predict(single[1]), atol=2e-6)
-
-
-@pytest.mark.parametrize("rows", [1, 17, 5000])
-@pytest.mark.parametrize("n", [1, 10])
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_compiled_values_are_those_of_the_portable_way(torch, rows, n, dtype):
-    from covshift.numerics.device.kernels import KernelValues
-
-    if not torch.cuda.is_available():
-        pytest.skip("no GPU")
-    kind = getattr(torch, dtype)
-    points = torch.asarray(rng.normal(size=(rows, n)) + 1e3, device="cuda", dtype=kind)
-    w = torch.rand(rows, device="cuda", dtype=torch.float64)
-    Z = rng.normal(size=(130, n)) + 1e3
-    portable = KernelValues(NamedKernel("rbf", 1.3), Z, points[:1].double())
-    gaussian, same = portable.compiled(points)
-    expected = w[:, None] * portable(points.double())
-    out = torch.full((rows, 133), torch.nan, dtype=torch.float64, device="cuda")
-    gaussian.write(same, w, out)
-    torch.testing.assert_close(out[:, :130], expected, rtol=1e-9, atol=1e-12)
-    assert out[:, 130:].isnan().all()
-    digits = gaussian.digits(same, w)[:, :130, :rows].double()
-    found = sum(digit / 128.0**place for place, digit in enumerate(digits, start=1))
-    torch.testing.assert_close(found.T, expected, rtol=0, atol=2e-11)
 
 
 def test_what_was_fitted_on_a_device_is_loaded_on_the_host(torch, tmp_path):

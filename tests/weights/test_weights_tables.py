@@ -491,11 +491,10 @@ def test_a_loaded_weighter_predicts_the_same_on_a_frame(weighter, tmp_path):
     assert again.encoder_.columns == found.encoder_.columns
 
 
-def test_a_file_whose_encoder_makes_other_columns_is_refused(tmp_path):
+def test_a_weighter_whose_encoder_reads_other_columns_is_refused(tmp_path):
     X, T = tables()
     for weighter in (CDFWeights(), EnergyWeights(), Raking(), Discriminative(cv=None)):
         found = fitted(weighter, X, T)
         found.encoder_ = TableEncoder.learn(X[["smoker", "age"]], T[["smoker", "age"]])
-        save(found, tmp_path / "weights.covshift")
-        with pytest.raises(InputError, match=r"weights\.covshift"):
-            load(tmp_path / "weights.covshift")
+        with pytest.raises(InputError, match="other columns"):
+            save(found, tmp_path / "weights.covshift")

@@ -259,7 +259,7 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     def _split(self, rows: LabelledRows) -> tuple[Rows, Rows]:
         if len(rows) < 2:
             raise InputError(
-                "method='split' needs 2 rows at least, one to train and one to calibrate, not "
+                "method='split' needs at least 2 rows: one to train and one to calibrate; got "
                 "n_samples=1."
             )
         return split_rows(rows.y, float(self.calibration_size), self._seed, classes=self._classes)
@@ -319,9 +319,15 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     def for_file(self) -> Self:
         """Return a copy without the calibration rows, which no file keeps."""
         made: Self = copy(self)
-        made._rows = None
+        made._rows = made._shares = None
         if made._by_labels is not None:
             made._by_labels = made._by_labels.for_file()
+        return made
+
+    def __copy__(self) -> Self:
+        """Return a copy that shares what was found at some coverages."""
+        made = type(self).__new__(type(self))
+        vars(made).update(vars(self))
         return made
 
     def __getstate__(self) -> dict[str, Any]:

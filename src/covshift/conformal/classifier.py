@@ -397,7 +397,7 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
     def _fit_model(self, rows: LabelledRows) -> None:
         if not several(rows.y):
             raise InputError(
-                f"The rows that train have one class alone, {str(rows.y[0])!r}: pass more rows of "
+                f"The rows that train have only one class, {str(rows.y[0])!r}: pass more rows of "
                 "other classes, or a smaller calibration_size."
             )
         self.estimator_ = self._fitted(rows)

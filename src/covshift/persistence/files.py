@@ -6,7 +6,6 @@ import copy
 import json
 import os
 import re
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,6 +17,7 @@ from ..exceptions import InputError, InputTypeError
 from ..files.writing import atomic_file
 from ..numerics.array import to_numpy
 from ..numerics.progress import import_extra
+from ..numerics.quiet import quiet
 from ..registry import TABLE
 from .archive import Contents, Damaged, read_contents, short
 from .fitted import check_fitted, finite_answers
@@ -251,8 +251,7 @@ def _trusted_types(name: str, data: bytes, contents: Contents, more: Sequence[st
 def _built(data: bytes, trusted: Sequence[str]) -> Any:
     """Return the model of a file whose contents and types are checked."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of another version: what it answers is checked
+        with quiet():  # of another version: what it answers is checked
             *_, answers, model = _skops().loads(data, trusted=trusted).values()
         function = _function(model)
         if not hasattr(function, "get_params"):

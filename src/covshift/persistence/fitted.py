@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 from ..boosting.ensemble import Ensemble
 from ..data.parameters import check_parameters
 from ..exceptions import InputError
+from ..numerics.quiet import quiet
 from .archive import Damaged, check_children
 
 _METHODS = ("predict_proba", "predict", "predict_weights", "predict_interval", "predict_set")
@@ -33,6 +33,10 @@ def check_fitted(model: Any) -> None:
             _check_ensemble(part)
         if _is_ours(part) and any(map(_has_gap, vars(part).values())):
             raise Damaged(f"{cls.__name__} has numbers that are not finite")
+        encoder = getattr(part, "encoder_", None)
+        names = list(getattr(part, "feature_names_in_", ()))
+        if encoder is not None and [feature.name for feature in encoder.features_] != names:
+            raise Damaged(f"{cls.__name__} has an encoder of other columns")
         n = getattr(part, "n_features_in_", None)
         if cls.__name__.startswith("HistGradientBoosting"):
             for tree in _objects(vars(part)):
@@ -50,8 +54,7 @@ def finite_answers(model: Any) -> bool | None:
         return None
     rows = np.outer([0.0, 1.0, -1.0], np.ones(n))
     methods = [getattr(model, name) for name in _METHODS if hasattr(model, name)]
-    with np.errstate(all="ignore"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with np.errstate(all="ignore"), quiet():
         try:
             values = [np.asarray(method(rows)) for method in methods]
         except Exception:
