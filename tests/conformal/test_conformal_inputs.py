@@ -184,7 +184,7 @@ def test_two_rows_are_enough_and_one_is_not():
         assert made.predict_interval(X, coverage=0.9).infinite.all()
         with pytest.raises(InputError, match="needs at least 2 rows"):
             made.fit(X[:1], y[:1])
-    with pytest.raises(InputError, match="needs 2 training rows"):
+    with pytest.raises(InputError, match="needs at least 2 training rows"):
         ConformalRegressor(Ridge(), conformity_score="normalized").fit(X[:2], y[:2])
     few = ConformalRegressor(Ridge(), random_state=0).fit(X[:10], y[:10], X_target=X[:10])
     assert "too few" in str(few.expected_coverage(0.5))
