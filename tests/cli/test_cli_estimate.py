@@ -545,15 +545,6 @@ def test_a_level_that_only_the_target_has_is_not_covered(files, by):
     assert "'town' = 'z'" in result.err
 
 
-def test_strict_is_code_three_where_the_shift_is_strong(files, handed, monkeypatch):
-    from covshift.estimates import Estimates
-
-    assert call(files, "--strict").code == 0
-    monkeypatch.setattr(Estimates, "verdict", "strong")
-    assert call(files, "--strict").code == 3
-    assert call(files).code == 0
-
-
 @pytest.mark.parametrize(
     ("given", "named"),
     [

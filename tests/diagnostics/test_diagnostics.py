@@ -25,7 +25,6 @@ from covshift.diagnostics.coverage import (
 )
 from covshift.numerics.distances import distances
 from covshift.numerics.statistics import holm
-from covshift.registry import TABLE
 from covshift.weights import CDFWeights
 
 
@@ -411,18 +410,15 @@ def test_the_numbers_of_others_are_handed_on():
     assert [feature.smd_corrected for feature in found.features] == pytest.approx(list(after))
 
 
-def test_large_samples_are_cut_and_the_result_says_so(monkeypatch):
-    monkeypatch.setattr("covshift.diagnostics.measure._CLASSIFIER_ROWS", 50)
-    monkeypatch.setattr("covshift.diagnostics.measure._NEIGHBOR_ROWS", 40)
-    monkeypatch.setitem(TABLE, "cdf", dataclasses.replace(TABLE["cdf"], rows=60))
-    X, T = normal(200, 45, shift=1.0)
+def test_large_samples_are_cut_and_the_result_says_so():
+    X, T = normal(5000, 45, n=2, shift=1.0)
     found = diagnose(X, T, methods=["cdf"])
-    assert (found.auc.train_rows, found.auc.target_rows) == (50, 45)
-    assert (found.support.train_rows, found.support.target_rows) == (40, 40)
+    assert (found.auc.train_rows, found.auc.target_rows) == (4000, 45)
+    assert (found.support.train_rows, found.support.target_rows) == (4000, 45)
     row = found.methods[0]
-    assert (row.train_rows, row.effective_sample_size) == (60, pytest.approx(200 * row.share))
+    assert (row.train_rows, row.effective_sample_size) == (4000, pytest.approx(5000 * row.share))
     text = str(found.notes[0])
-    assert "two-sample AUC 50 and 45; outside support 40 and 40; cdf 60 and 45" in text
+    assert "two-sample AUC 4,000 and 45; outside support 4,000 and 45; cdf 4,000 and 45" in text
     assert found.features[0].smd_corrected is not None
 
 

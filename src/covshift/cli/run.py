@@ -39,7 +39,11 @@ def run_command(options: Options) -> int:
             return int(import_module(type(options).__module__).run(whole) or 0)
         except NoOverlapError as error:  # whose remedies are whole commands
             argv = [part for part in options.argv if part != "--ask"]
-            raise error.of_command(argv) if error.remedies else error from None
+            refused = error.of_command(argv) if error.remedies else error
+            if not getattr(options, "strict", False):
+                raise refused from None
+            console.complain(refused.with_options(CALLED))
+            return BAD_VERDICT
 
     try:
         return guarded(work, debug=options.debug)

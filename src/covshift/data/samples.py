@@ -438,17 +438,26 @@ class Samples:
         rows, target = (drawn_rows(len(part), most, rng) for part in (self.X, self.T))
         return self.take(rows).take_target(target)
 
-    def as_drawn(self) -> Samples:
-        """Return the same rows as samples of their own, in which all count alike."""
-        N, M = len(self.X), len(self.T)
+    def as_given(self) -> Samples:
+        """Put the columns back into the order of the table that they come from."""
+        n = self.X.shape[1]
+        if self.order is None:
+            each = self.encoder is not None and self.one_feature is None
+            return replace(self, one_feature=np.arange(n)) if each else self
+        n = len(self.order)
+        back = np.append(np.argsort(self.order), np.arange(n, len(self.names)))  # groups come last
+        group = None if self.one_feature is None else self.one_feature[back]
+        place = {int(k): j for j, k in enumerate(back)}
         return replace(
             self,
-            d=np.ones(N),
-            share=np.full(M, 1 / M),
-            weighted=False,
-            rows=None,
-            target_rows=None,
-            n_given=M,
+            X=np.ascontiguousarray(self.X[:, back]),
+            T=np.ascontiguousarray(self.T[:, back]),
+            names=tuple(self.names[k] for k in back),
+            made=[self.made[int(k)] for k in back],
+            one_feature=group,
+            dates=frozenset(place[k] for k in self.dates),
+            order=None,
+            inputs=None,
         )
 
     def of_these(self, values: Real) -> Real:

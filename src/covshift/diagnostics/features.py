@@ -15,7 +15,7 @@ from scipy.special import chdtrc, gammainc, gammaincc, ndtr, ndtri, smirnov
 from ..data import Samples
 from ..data.features import FeatureColumns, Kind
 from ..data.row_weights import kish
-from ..numerics.array import Real, Whole
+from ..numerics.array import Real, Rows, Whole
 from ..numerics.distances import distances, feature_differences, known_rows
 from ..numerics.quiet import quiet
 from ..numerics.statistics import holm
@@ -113,7 +113,9 @@ def _compared(feature: FeatureColumns, samples: Samples) -> _Compared:
     if part is None:  # never known in one of the samples: its mark of gaps tells
         return _Compared(0.0, 1.0, 0.0)
     size, columns = kish(part.share), range(part.X.shape[1])
-    apart = [distances(part.X[:, k], part.T[:, k], part.share, own=part.own) for k in columns]
+    pairs = [(part.X[:, k], part.T[:, k], part.share) for k in columns]
+    orders = [np.argsort(np.concatenate([x, t]), kind="stable") for x, t, _ in pairs]
+    apart = [distances(*pairs[k], own=part.own, order=orders[k]) for k in columns]
     energy = apart[0].energy
     if len(columns) > 1:
         energy = float(np.sqrt(np.mean([one.energy**2 for one in apart])))
@@ -124,7 +126,7 @@ def _compared(feature: FeatureColumns, samples: Samples) -> _Compared:
         shares = float(levels.train[k]), float(levels.target[k])
         return _Compared(levels.distance, p_value, energy, levels.names[k], shares)
     own = part.own if samples.sample_weight is not None else None
-    single = [number_p_value(part.X[:, k], part.T[:, k], part.share, size, own) for k in columns]
+    single = [number_p_value(*pairs[k], size, own, orders[k]) for k in columns]
     p_value = min(1.0, len(columns) * min(single))
     found = _Compared(max(one.ks for one in apart), p_value, energy)
     if feature.kind == "number":
@@ -270,10 +272,17 @@ def _moments(both: Real, N: float, M: float) -> tuple[float, float]:
 _OF_DISTANCE, _OF_LOCATION = 1 / 3, 0.8
 
 
-def number_p_value(x: Real, t: Real, share: Real, size: float, own: Real | None = None) -> float:
+def number_p_value(
+    x: Real,
+    t: Real,
+    share: Real,
+    size: float,
+    own: Real | None = None,
+    order: Rows | None = None,
+) -> float:
     """Chance, without a shift, of what the tests of distance and of location find, together.
 
-    Arguments as of `ks_p_value`.
+    Arguments as of `ks_p_value`; ``order`` (N + M,) sorts the values of both.
 
     >>> rng = np.random.default_rng(2)
     >>> x, t = rng.normal(size=300), rng.normal(0.25, 1, size=300)
@@ -281,10 +290,12 @@ def number_p_value(x: Real, t: Real, share: Real, size: float, own: Real | None 
     >>> ks_p_value(x, t, share, 300.0) > 0.01 > number_p_value(x, t, share, 300.0)
     True
     """
-    groups = _groups(x, t, share, size, own)
+    groups = _groups(x, t, share, size, own, order)
     distance = _ks_p_value(groups)
     if len(groups.counts) <= 2:
         return distance
+    if distance < _SURELY:
+        return distance / _OF_DISTANCE
     return min(1.0, distance / _OF_DISTANCE, location_p_value(*groups) / _OF_LOCATION)
 
 
@@ -365,7 +376,7 @@ def _ks_p_value(groups: _Groups) -> float:
     distance = float(np.abs(gap).max())
     if N + M > _GROUPS:
         pairs = max(1, round(N * M / (N + M)))
-        surely = 2 * float(smirnov(pairs, distance))  # at least as large as Kolmogorov's, or ours
+        surely = 2 * float(np.exp(-2 * pairs * distance**2))  # Massart (1990): never too small
         if surely < _SURELY:
             return surely
         if len(counts) > _GROUPS and counts.max() < _HEAVY * (N + M):
@@ -466,12 +477,14 @@ class _Groups(NamedTuple):
     M: int
 
 
-def _groups(x: Real, t: Real, share: Real, size: float, own: Real | None) -> _Groups:
+def _groups(
+    x: Real, t: Real, share: Real, size: float, own: Real | None, order: Rows | None = None
+) -> _Groups:
     """Put equal values of both samples together; rows count by Kish's numbers."""
     N, M = len(x) if own is None else max(1, round(kish(own))), max(1, round(size))
     counted = np.ones(len(x)) if own is None else N * own
     values = np.concatenate([x, t])
-    order = np.argsort(values, kind="stable")
+    order = np.argsort(values, kind="stable") if order is None else order
     values = values[order]
     last = np.append(np.flatnonzero(values[1:] > values[:-1]), len(values) - 1)
     train = np.cumsum(np.concatenate([counted, np.zeros(len(t))])[order])[last]

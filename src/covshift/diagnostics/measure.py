@@ -43,8 +43,7 @@ from .result import Diagnosis
 from .summary import summarised
 from .verdict import METHODS, MethodSize, judge, method_size, row_limit, weigh, with_names
 
-_CLASSIFIER_ROWS = 10_000
-_NEIGHBOR_ROWS = 4_000
+_ROWS = 4_000  # of each sample, beyond which all but single features is a draw: an AUC to 0.01
 
 
 @overload
@@ -131,12 +130,12 @@ def diagnose(
     What each number means, and the rules of the verdict: docs/diagnosis.md. Rows are taken as
     independent draws; copies of rows make every test overconfident.
 
-    Distances of single features use all rows. Beyond 100,000 rows of a sample the CDF weights,
-    beyond 30,000 logistic odds and entropy balancing, beyond 10,000 the classifier, beyond 4,000
-    the nearest neighbours and beyond 1,000 energy balancing are fitted to rows drawn at random, and
-    ``train_rows`` and ``target_rows`` say so. Weights see at most a million cells of a sample, but
-    no fewer than 10,000 rows. Cost: about 17 s for 100,000 rows of 50 features in each sample on
-    one core; memory a few times the samples.
+    Distances of single features use all rows. Beyond 4,000 rows of a sample the classifier, the
+    weights and the nearest neighbours, and beyond 1,000 energy balancing, see rows drawn at random,
+    and ``train_rows`` and ``target_rows`` say so. Whatever ``methods`` are shown, the verdict rests
+    on the four of the default, and is that of `estimate` and `evaluate` for the same rows. Cost:
+    about 10 s for 100,000 rows of 50 features in each sample on one core; memory a few times the
+    samples.
 
     Examples
     --------
@@ -195,40 +194,60 @@ def diagnose_samples(
 ) -> Diagnosis:
     """`diagnose` of samples that were checked already."""
     _check(methods, confidence, random_state)
-    N = len(samples.X)
+    found, cdf = _judged(samples, methods, confidence, random_state)
+    intervals, support = None, found.support
+    if cdf is not None:
+        drawn = samples.cut(_rows_of("cdf"), random_state)
+        intervals = interval_outlook(cdf, drawn, samples, support.uncovered)
+    return replace(
+        found,
+        intervals=intervals,
+        rows=flag_rows(samples, support, found.verdict, random_state),
+    )
+
+
+@one_blas_thread(0)
+def judge_samples(samples: Samples, *, random_state: int = 0) -> Diagnosis:
+    """Return the diagnosis without flags of rows and without intervals: the verdict is the same.
+
+    Columns are looked at in the order in which they came, so that folds and trees are the same.
+    """
+    return _judged(samples.as_given(), METHODS, 0.95, random_state)[0]
+
+
+def _judged(
+    samples: Samples, methods: Sequence[str], confidence: float, random_state: int
+) -> tuple[Diagnosis, Any]:
+    """Measure and judge: the one home of the verdict. Also return the fitted `CDFWeights`."""
     sizes, cdf = _sizes(samples, methods, random_state)
     weights = None if cdf is None else _all_weights(cdf, samples)
     beyond, support = _support(samples, random_state)
     features = feature_shifts(samples, weights, beyond)
-    small = samples.cut(_CLASSIFIER_ROWS, random_state)
+    small = samples.cut(_ROWS, random_state)
     auc = two_sample_auc(
         small.X, small.T, small.share, small.own, confidence=confidence, random_state=random_state
     )
     overlap = _overlap(support, cdf)
     first = in_words(support.uncovered[:1], samples)
-    judgement = judge(features, auc, sizes, support, overlap, first)
-    intervals = None
-    if cdf is not None:
-        drawn = samples.cut(row_limit("cdf", samples.X.shape[1]), random_state)
-        intervals = interval_outlook(cdf, drawn, samples, support.uncovered)
-    return Diagnosis(
-        *judgement,
-        n_train=N,
+    judging = tuple(row for row in sizes if row.method in METHODS)
+    shown = tuple(row for row in sizes if row.method in methods)
+    found = Diagnosis(
+        *judge(features, auc, judging, support, overlap, first),
+        n_train=len(samples.X),
         n_target=len(samples.T),
         features=features,
         auc=auc,
-        methods=sizes,
+        methods=shown,
         support=support,
         overlap=overlap,
         mismatch=None if cdf is None else float(cdf.mismatch_),
         noise=None if cdf is None else float(cdf.noise_),
         random_state=random_state,
-        notes=_notes(samples, features, auc, support, sizes),
-        intervals=intervals,
-        rows=flag_rows(samples, support, judgement.verdict, random_state),
+        notes=_notes(samples, features, auc, support, shown),
         weights=weights,
         summary=summarised(samples, features, weights, support, random_state),
     )
+    return found, cdf
 
 
 def corrected(diagnosis: Diagnosis, samples: Samples, weights: Real, weighter: str) -> Diagnosis:
@@ -254,22 +273,26 @@ def _check(methods: Any, confidence: float, random_state: Any) -> None:
 def _sizes(
     samples: Samples, methods: Sequence[str], random_state: int
 ) -> tuple[tuple[MethodSize, ...], Any]:
-    """Effective sample sizes, and the fitted `CDFWeights`, which the diagnosis needs as well."""
+    """Effective sample sizes of ``methods`` and of those that judge, and the `CDFWeights`."""
     fitted, rows = None, []
-    for method in dict.fromkeys(["cdf", *methods]):
-        cut = samples.cut(row_limit(method, samples.X.shape[1]), random_state)
+    for method in dict.fromkeys([*METHODS, *methods]):
+        cut = samples.cut(_rows_of(method), random_state)
         given = cut.target_weight, cut.sample_weight
         weighter, note = weigh(
             method, cut.X, cut.T, *given, random_state=random_state, groups=cut.one_feature
         )
-        note = with_names(note, samples.names)
         if method == "cdf":
             fitted = weighter
-        if method in methods:
-            used = len(cut.X), len(cut.T)
-            before = cut.size, cut.size * len(samples.X) / len(cut.X)
-            rows.append(method_size(method, weighter, note, used, before))
-    return tuple(rows), fitted
+        used = len(cut.X), len(cut.T)
+        before = cut.size, cut.size * len(samples.X) / len(cut.X)
+        note = with_names(note, samples.names)
+        rows.append(method_size(method, weighter, note, used, before))
+    order = {method: k for k, method in enumerate([*methods, *METHODS])}
+    return tuple(sorted(rows, key=lambda row: order[row.method])), fitted
+
+
+def _rows_of(method: str) -> int:
+    return min(_ROWS, row_limit(method))
 
 
 def _all_weights(cdf: Any, samples: Samples) -> Real | None:
@@ -286,7 +309,7 @@ def _all_weights(cdf: Any, samples: Samples) -> Real | None:
 def _support(samples: Samples, random_state: int) -> tuple[Real, Support]:
     X, T = samples.X, samples.T
     beyond, anywhere = outside_of_range(X, T, samples.share, samples.features)
-    cut = samples.cut(_NEIGHBOR_ROWS, random_state)
+    cut = samples.cut(_ROWS, random_state)
     numbers = sum(len(f.columns) for f in samples.features if f.kind == "number")
     expected = expected_outside_range(len(X), numbers)
     outside = outside_of_neighborhood(cut.X, cut.T, cut.share, cut.own, cut.one_feature)

@@ -248,18 +248,13 @@ def _size(row: MethodSize) -> Cell:
     return Cell(f"{row.effective_sample_size:,.0f} ({row.share:.0%})", row.effective_sample_size)
 
 
-_CELLS = 1_000_000  # of a sample that is weighed; there is no gain in more of them
-_FEWEST = 10_000  # rows that are kept whatever the number of columns
+def row_limit(method: str) -> int:
+    """Rows of a sample beyond which this method is too slow to be shown.
 
-
-def row_limit(method: str, n_columns: int = 1) -> int:
-    """Rows of a sample beyond which it is cut for this method, to keep the cost down.
-
-    >>> row_limit("cdf"), row_limit("cdf", 50)
-    (100000, 20000)
+    >>> row_limit("cdf")
+    100000
     """
-    rows = {entry.name: entry.rows for entry in weighters()}.get(method, WeighterEntry.rows)
-    return min(rows, max(_FEWEST, _CELLS // max(1, n_columns)))
+    return int({entry.name: entry.rows for entry in weighters()}.get(method, WeighterEntry.rows))
 
 
 def weigh(

@@ -11,7 +11,7 @@ from ..data.features import MISSING
 from ..data.validation import checked
 from ..diagnostics import Diagnosis, MarginsDiagnosis
 from ..diagnostics.coverage import in_words, neighborhood, set_aside, significant_parts
-from ..diagnostics.measure import diagnose_samples
+from ..diagnostics.measure import judge_samples
 from ..exceptions import NoOverlapError, Remedy
 from ..numerics.array import Flags, Real, Rows
 from ..numerics.progress import doing
@@ -20,7 +20,7 @@ from ..numerics.support import NO_OVERLAP, Uncovered
 from ..show.notes import Note
 from ..show.words import printable
 
-_ROWS = 5_000  # of each sample that the diagnosis sees
+_ROWS = 5_000  # training rows among which neighbours are looked for
 
 
 @dataclass(frozen=True)
@@ -201,23 +201,11 @@ def _distinct(parts: list[Uncovered], T: Real) -> list[Uncovered]:
 
 
 def _diagnosed(sample: Samples, random_state: int) -> Diagnosis:
-    """Diagnose a draw of both samples; rows of the training sample by their design weights."""
-    rng = np.random.default_rng(random_state)
-    drawn = sample.take(_draw(sample.own, sample.weighted, rng))
-    drawn = drawn.take_target(_draw(sample.share, bool(np.ptp(sample.share) > 1e-12), rng))
+    """Diagnose as `covshift.diagnose` does: without rows of weight zero."""
+    counted = sample.take(np.flatnonzero(sample.d > 0))
+    counted = counted.take_target(np.flatnonzero(sample.share > 0))
     with quiet(), checked():
-        return diagnose_samples(drawn.as_drawn(), methods=(), random_state=random_state)
-
-
-def _draw(share: Real, weighted: bool, rng: np.random.Generator) -> Rows:
-    """Rows of a sample of equal weights; with weights, as many as Kish's size, drawn by them."""
-    if not weighted:
-        if len(share) <= _ROWS:
-            return np.arange(len(share))
-        return np.sort(rng.choice(len(share), size=_ROWS, replace=False))
-    size = int(np.clip(round(float(1 / (share @ share))), 2, _ROWS))
-    steps = (np.arange(size) + rng.uniform()) / size  # systematic: each row in proportion
-    return np.minimum(np.searchsorted(np.cumsum(share), steps), len(share) - 1)
+        return judge_samples(counted, random_state=random_state)
 
 
 def _near(sample: Samples, random_state: int) -> Flags:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..data import Samples
 from ..data.features import FeatureColumns
-from .array import Flags, Real
+from .array import Flags, Real, Rows
 from .parallel import one_blas_thread
 
 
@@ -89,7 +89,12 @@ def feature_differences(samples: Samples, weights: Real | None = None) -> Real:
 
 @one_blas_thread(0)
 def distances(
-    x: Real, t: Real, share: Real, weights: Real | None = None, own: Real | None = None
+    x: Real,
+    t: Real,
+    share: Real,
+    weights: Real | None = None,
+    own: Real | None = None,
+    order: Rows | None = None,
 ) -> Distances:
     """Return the Kolmogorov-Smirnov and the energy distance of one feature.
 
@@ -98,13 +103,14 @@ def distances(
 
         ks = max |F - G| ,     energy = sqrt(2 int (F - G)^2 du) .
 
-    The square of the energy distance is twice Cramér's distance. Cost O((N + M) log(N + M)).
+    The square of the energy distance is twice Cramér's distance. ``order`` (N + M,) sorts the
+    values of both, where it is known. Cost O((N + M) log(N + M)).
     """
     x, t = _in_own_unit(x, t)
     points = np.concatenate([x, t])
     own = np.full(len(x), 1 / len(x)) if own is None else own
     mass = np.concatenate([own if weights is None else weights / weights.sum(), -share])
-    order = np.argsort(points, kind="stable")
+    order = np.argsort(points, kind="stable") if order is None else order
     points, mass = points[order], mass[order]
     step = np.diff(points)
     # Ties: the distribution functions are compared after the last of equal values.
