@@ -324,14 +324,16 @@ def test_parquet_gives_the_weights_of_the_csv(tmp_path, train, target):
     np.testing.assert_array_equal(weights(piped), weights(result))
 
 
-def test_numbers_stored_as_text_in_parquet_are_numbers(tmp_path):
+def test_few_numbers_stored_as_text_are_categories_as_they_are_in_a_frame(tmp_path):
     polars = pytest.importorskip("polars")
     path = tmp_path / "t.parquet"
     frame = polars.DataFrame({"a": [1.5, 2.0, 3.0], "b": ["1", "2", "3"]})
     frame.write_parquet(path)
     result = covshift("weigh", path, path)
-    assert "Read 'b' as numbers: holds numbers written as text" in result.err
-    assert result.out == covshift("weigh", path, path, "--numeric", "b", "--ask").out
+    assert "Read 'b' as categories: holds numbers written as text" in result.err
+    assert result.out == covshift("weigh", path, path, "--categorical", "b", "--ask").out
+    told = covshift("weigh", path, path, "--numeric", "b")
+    assert "'b'" not in told.err
 
 
 def test_dates_of_parquet_are_dates_and_lists_are_refused(tmp_path):

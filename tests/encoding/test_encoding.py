@@ -64,6 +64,43 @@ def test_levels_are_columns_of_one_feature():
     assert "'r' (3)" in said(encoder)
 
 
+def kind_of(one, other):
+    """What a column is whose samples hold these cells."""
+    x = np.arange(6.0)
+    pair = [
+        pd.DataFrame({"x": x, "k": pd.concat([pd.Series(part)] * 3, ignore_index=True)})
+        for part in (one, other)
+    ]
+    encoder = TableEncoder().fit(pair[0], X_target=pair[1])
+    return next(rule.kind for rule in encoder.features_ if rule.name == "k")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "kind"),
+    [
+        (["no", None], ["SE", "DK"], "category"),
+        ([True, False], [0, 1], "boolean"),
+        ([True, False], [0, 2], "number"),
+        ([0, 1], ["yes", "no"], "boolean"),
+        (["2026-01-02", "2026-01-03"], [date(2026, 1, 2), date(2026, 1, 3)], "date"),
+    ],
+)
+def test_a_sample_that_tells_less_of_a_column_is_read_as_the_other(one, other, kind):
+    assert kind_of(one, other) == kind
+    assert kind_of(other, one) == kind
+
+
+def test_ordered_categories_share_one_order():
+    def ordered(cells, levels):
+        return pd.Categorical(cells, levels, ordered=True)
+
+    few = ordered(["low", "high"], ["low", "high"])
+    many = ordered(["mid", "low"], ["low", "mid", "high"])
+    assert kind_of(few, many) == kind_of(many, ["high", "low"]) == "ordered"
+    assert kind_of(many, ["none", "low"]) == "category"
+    assert kind_of(few, ordered(["low", "high"], ["high", "low"])) == "category"
+
+
 def test_a_level_or_a_gap_that_only_the_target_has_is_seen():
     frame = pd.DataFrame({"r": ["a", "b", "a"], "x": [1.0, 2.0, 3.0]})
     target = pd.DataFrame({"r": ["a", "c", "c"], "x": [1.0, np.nan, 2.0]})

@@ -45,7 +45,7 @@ def check(table, same):
     assert table.names == same.names
     for name, column in same.columns.items():
         found = table.columns[name]
-        assert (found.kind, found.doubt) == (KINDS.get(name, name), None)
+        assert found.kind == KINDS.get(name, name)
         assert found.kind == column.kind
         if found.values.dtype == object:
             np.testing.assert_array_equal(found.values, column.values)
@@ -147,7 +147,7 @@ def test_labels_that_grow_with_their_values_are_ordered(tmp_path, form):
     path = written(tmp_path, form, frame, variable_value_labels=labels)
     columns = read_table(str(path)).columns
     for name in ("age", "income", "rooms"):
-        assert (columns[name].kind, columns[name].doubt) == ("ordered", None)
+        assert columns[name].kind == "ordered"
         assert columns[name].levels == (*labels[name].values(),)
     assert [columns[name].kind for name in list(labels)[3:]] == ["category"] * 3
 
@@ -163,9 +163,9 @@ def test_a_nominal_variable_of_spss_is_never_ordered(tmp_path):
     assert read_table(str(path)).columns["district"].kind == "category"
 
 
-def test_times_of_the_day_are_doubtful(tmp_path):
+def test_times_of_the_day_are_text(tmp_path):
     path = written(tmp_path, "sav", {"t": [time(12, 30), time(8, 0)], "x": [1.0, 2.0]})
-    assert read_table(str(path)).columns["t"].doubt.kind == "dates"
+    assert read_table(str(path)).columns["t"].kind == "category"
 
 
 @pytest.mark.parametrize("form", ["dta", "sav"])

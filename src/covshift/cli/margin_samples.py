@@ -11,13 +11,14 @@ import numpy as np
 from ..comparison.target import MarginRows
 from ..data.row_weights import RowWeights, row_weights
 from ..diagnostics.margins import MarginsDiagnosis, diagnose_margins, margins_corrected
+from ..encoding.decide import decide
 from ..exceptions import InputError
 from ..files.columns import Kind
-from ..files.doubtful import find_doubts
-from ..files.questions import Asked
+from ..files.frame import read_frame as open_file
+from ..files.questions import Asked, questions_of
 from ..files.reading import ReadOptions, named_dates
-from ..files.samples import ColumnOptions, TwoFiles, repeats_of, weights_of
-from ..files.table import Table, notes_of, open_stream, read_table
+from ..files.samples import ColumnOptions, TwoFiles, cells_of, repeats_of, weights_of
+from ..files.table import Table, notes_of, open_stream, read_table, table_of
 from ..margins import Margins
 from ..margins.cells import OTHER, Categories, Margin, level_of
 from ..margins.sample import KnownRows
@@ -207,9 +208,7 @@ def training_rows(options: Roles, margins: Margins, roles: Mapping[str, Any]) ->
     if options.id is not None:
         roles[options.id] = "text"
     frame, table = read_known(options.train, kinds, roles, options.reading())
-    for note in notes_of(table):
-        if note.kind != "identifiers":  # of columns that no margin knows
-            console.tell(note)
+    console.tell(*notes_of(table))
     named = getattr(options, "label", None)
     for option, name in (("--label", named), *(("--drop", name) for name in options.drop)):
         if name is not None and name not in (
@@ -244,21 +243,22 @@ def read_frame(
     path: str, declared: ColumnOptions, reading: ReadOptions
 ) -> tuple[Table, Table, list[Note]]:
     """Read the features of one file, with notes; `Asked` where that would need a guess."""
-    table = read_table(path, declared.kinds(weights=(declared.weight, declared.frequency)), reading)
+    kinds = declared.kinds(weights=(declared.weight, declared.frequency))
+    read = open_file(path, replace(reading, kinds=kinds))
+    table = table_of(read, kinds)
     named = [*declared.settled(), *declared.roles()]
     _check_there(table, [name for name in named if name not in declared.schema])
     names = [name for name in table.names if name not in declared.roles()]
     if not names:
         raise InputError(f"{table.title} has no column left to summarise.")
-    doubts = find_doubts(
-        table, table, names, declared=declared.settled(), id=None, has_id=declared.has_id
-    )
-    notes = [note for note in notes_of(table) if note.kind != "identifiers"]
-    notes += doubts.notes
-    names = [name for name in names if name not in doubts.left_out]
-    if doubts.questions:
-        raise Asked(doubts.questions)
-    return table[names], table, notes
+    cells = {name: cells_of(name, read[name]) for name in names}
+    titles = table.title, table.title
+    made = decide(cells, cells, declared.settled(), titles=titles, mending=True)
+    questions = questions_of(made, titles, None)
+    if questions:
+        raise Asked(questions)
+    notes = [*notes_of(table), *(note.of_command() for note in made.notes)]
+    return table[[*made.train]], table, notes
 
 
 def read_known(

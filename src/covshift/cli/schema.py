@@ -68,7 +68,7 @@ def _column(
     decided: Question | None,
     id: str | None,
 ) -> SchemaColumn:
-    from ..files.schema import KINDS, SchemaColumn
+    from ..files.schema import SchemaColumn
 
     missing = tuple(sorted(reading.missing_in.get(name, ())))
     why = "" if decided is None else f"{decided.doubt}; {decided.safest.means}"
@@ -82,7 +82,9 @@ def _column(
     if name not in samples.encoding.names:
         left_out = "" if name in options.drop else samples.left_out.get(name, "")
         return SchemaColumn("dropped", why=why or left_out)
-    column = samples.columns[name]
-    kind = column.kind if column.kind in KINDS else "category"
-    levels = column.levels if kind == "ordered" else ()
+    feature = next(rule for rule in samples.encoding.features if rule.name == name)
+    kind: str | None = "date" if feature.kind == "season" else feature.kind
+    if feature.spelling:  # amounts such as $1,012, which are found out again
+        kind = None
+    levels = feature.levels if kind == "ordered" else ()
     return SchemaColumn("feature", kind, levels, reading.dates.get(name), missing, why)

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from ..encoding.cells import is_table
-from ..encoding.learning import undo_by_target
 from ..encoding.roles import unread_outcome
 from ..exceptions import InputError, InputTypeError
 from ..numerics.array import Flags, Rows, is_array, to_numpy
@@ -337,7 +336,7 @@ class NamedColumns:
         for name in (name for name, role in self._roles.items() if role == "y" and name in there):
             cells = _plain_column(column_of(self.target, name))
             known = len(cells) - sum(map(is_gap, cells))
-            notes += unread_outcome("X_target", name, known, len(cells), undo_by_target)
+            notes += unread_outcome("X_target", name, known, len(cells))
         return notes
 
     @property

@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from ..data.values import days_of, formats_of, is_iso, look_like_dates
-from ..exceptions import InputError
-from ..numerics.array import Flags, Real
-from ..show.notes import Note
-from .cells import Cells
-from .learning import amounts_of, in_order, is_number, undo_by_target
-from .roles import weights_by_name
+from ..numerics.array import Real
 
 _MOST_CODES = 1000  # different whole numbers that may be codes
 MANY_LEVELS = 50  # categories of more levels than these are doubtful
@@ -36,6 +29,12 @@ _SENTINELS |= {10.0**n - 10 + last for n in (2, 3, 4) for last in (7, 8)}
 _FAR = 3.0  # times the largest of the rest
 _AMOUNT = 100.0  # below which such a number may be a count or an age
 _SEVERAL = 3  # rows from which such a number is no accident
+EXACT = 2.0**53  # whole numbers beyond are not all float64
+_LONGEST = 60  # characters of a number
+_ZEROS = re.compile(r"[-+]?0[0-9]")
+_LOOSE = re.compile(
+    r"[-+(]?[ \u00a0]?[$€£]?[ \u00a0]?\d[\d.,' \u00a0\u202f]*(?:[%$€£][ \u00a0]?)?\)?"
+)
 
 
 def row_identifier(name: str, parts: Sequence[Real]) -> str | None:
@@ -148,180 +147,20 @@ def _words(name: str) -> str:
     return re.sub(r"([a-z])([A-Z])", r"\1 \2", name).lower()
 
 
-# The same decisions about the columns of two data frames.
+def has_leading_zeros(text: str) -> bool:
+    """Whether a number is written as codes are: 007."""
+    return _ZEROS.match(text) is not None
 
 
-@dataclass
-class Decisions:
-    """The columns that both frames have, as what they are taken, and what was decided."""
-
-    train: dict[str, Cells] = field(default_factory=dict)
-    target: dict[str, Cells] = field(default_factory=dict)
-    kinds: dict[str, str] = field(default_factory=dict)
-    notes: list[Note] = field(default_factory=list)
+def too_long(numbers: Sequence[float] | Real) -> bool:
+    """Whether all are whole numbers, some of more digits than a number should have."""
+    values = np.asarray(numbers, dtype=np.float64)
+    finite = values[np.isfinite(values)]
+    largest = float(np.abs(finite).max(initial=0))
+    return EXACT < largest < 1e22 and bool((np.mod(finite, 1) == 0).all())
 
 
-def decide(
-    train: Mapping[str, Cells],
-    target: Mapping[str, Cells],
-    declared: Sequence[str] = (),
-    kept: tuple[Flags | None, Flags | None] = (None, None),
-) -> Decisions:
-    """Leave out what one frame has alone, and row identifiers; find codes and their gaps.
-
-    Of the columns ``declared`` it is known what they are; of others it is found in all rows. They
-    need values in rows that are ``kept``.
-    """
-    shared = [name for name in train if name in target]
-    if not shared:
-        here, there = (", ".join(map(repr, list(part)[:10])) for part in (train, target))
-        raise InputError(
-            f"X and X_target share no column. X has {here}; X_target has {there}. The names in "
-            "both must be the same."
-        )
-    made = Decisions()
-    roles = ("X", "weight", train, target), ("X_target", "target weight", target, train)
-    for title, role, part, other in roles:
-        only = [name for name in part if name not in other]
-        if only:
-            text = f"Only in {title}, and left out: {', '.join(map(repr, only))}."
-            made.notes.append(Note("columns of one sample", text))
-        for name in only:
-            weights = weights_by_name({role: part[name]}, name, undo_by_target)
-            made.notes += [] if weights is None else [weights[1]]
-    for name in shared:
-        pair: tuple[Cells, Cells] | None = (train[name], target[name])
-        if name not in declared:
-            pair = _with_values(name, (_stripped(train[name]), _stripped(target[name])), kept, made)
-            pair = None if pair is None else _read_dates(name, pair, made)
-            pair = None if pair is None else _without_words(name, pair, made)
-            pair = None if pair is None else _without_weights(name, pair, made)
-            pair = None if pair is None else _decided(name, pair, made)
-        if pair is not None:
-            made.train[name], made.target[name] = pair
-    return made
-
-
-def _without_weights(
-    name: str, pair: tuple[Cells, Cells], made: Decisions
-) -> tuple[Cells, Cells] | None:
-    """Leave out survey weights, which tell how a row was drawn and not what it is."""
-    by_role = dict(zip(("weight", "target weight"), pair, strict=True))
-    weights = weights_by_name(by_role, name, undo_by_target)
-    if weights is None:
-        return pair
-    made.notes.append(weights[1])
-    return None if weights[0] else pair
-
-
-def _stripped(cells: Cells) -> Cells:
-    """Cut blanks around words, as in files; nothing but blanks is a gap."""
-    if cells.kind != "category" or all(word and word == word.strip() for word in cells.words):
-        return cells
-    words = [word.strip() or None for word in cells.words]
-    found = (None if place < 0 else words[place] for place in cells.values.tolist())
-    return Cells.of_text(cells.name, cells.kind, found)
-
-
-def _with_values(
-    name: str,
-    pair: tuple[Cells, Cells],
-    kept: tuple[Flags | None, Flags | None],
-    made: Decisions,
-) -> tuple[Cells, Cells] | None:
-    """Leave out a column that one sample has no values of."""
-    if not any(part.rows(rows).empty for part, rows in zip(pair, kept, strict=True)):
-        return pair
-    made.notes.append(Note("decisions", f"Left out {name!r}: has no values at all."))
-    return None
-
-
-def _read_dates(
-    name: str, pair: tuple[Cells, Cells], made: Decisions
-) -> tuple[Cells, Cells] | None:
-    """Read dates like 19-Sep-03 where one format reads all of them, and else leave them out."""
-    if {part.kind for part in pair} != {"category"}:
-        return pair
-    words = [set(part.words) for part in pair]
-    doubtful = [part for part in words if look_like_dates(part) and not all(map(is_iso, part))]
-    if not doubtful or in_order(set.union(*words)) is not None:
-        return pair
-    forms = formats_of(set.union(*words))
-    done = f"Read {name!r} as dates like {forms[0]}" if len(forms) == 1 else f"Left out {name!r}"
-    text = (
-        f"{done}: holds dates or times (such as {min(doubtful[-1])!r}), not written as 2026-11-15; "
-        f"{undo_by_target(name, 'category')} reads it as categories."
-    )
-    made.notes.append(Note("decisions", text))
-    if len(forms) != 1:
-        return None
-    days = {word: days_of(word, forms[0]) for part in words for word in part}
-    one, other = (Cells(name, "date", part.mapped(days, np.nan)) for part in pair)
-    return one, other
-
-
-def _without_words(name: str, pair: tuple[Cells, Cells], made: Decisions) -> tuple[Cells, Cells]:
-    """Take a word among numbers, such as "?", for a missing value."""
-    words = sorted({word for part in pair for word in part.words if not is_number(word)})
-    kinds = {part.kind for part in pair}
-    if not words or len(words) > MOST_WORDS or kinds - {"category", "number"} or amounts_of(pair):
-        return pair
-    levels = {word for part in pair for word in part.as_text().words}
-    if in_order(levels) is not None or (len(words) > 1 and len(levels) <= MANY_LEVELS):
-        return pair
-    parts = [
-        part.mapped({w: float(w) for w in part.words if w not in words}, np.nan)
-        if part.is_text
-        else part.values
-        for part in pair
-    ]
-    numbers = [int((~np.isnan(values)).sum()) for values in parts]
-    lost = sum(len(part) - int(part.gaps.sum()) for part in pair) - sum(numbers)
-    if not all(numbers) or lost > sum(numbers):
-        return pair
-    text = (
-        f"Read {', '.join(words)} in {name!r} as missing: holds numbers and text (such as "
-        f"{words[0]!r}); {undo_by_target(name, 'category')} reads it as categories."
-    )
-    made.notes.append(Note("decisions", text))
-    return Cells(name, "number", parts[0]), Cells(name, "number", parts[1])
-
-
-def _decided(name: str, pair: tuple[Cells, Cells], made: Decisions) -> tuple[Cells, Cells] | None:
-    if not pair[0].kind == pair[1].kind == "number":
-        return pair
-    parts = pair[0].values, pair[1].values
-    as_number = undo_by_target(name, "number")
-
-    def tell(done: str, why: str, does: str) -> None:
-        made.notes.append(Note("decisions", f"{done}: {why}; {as_number} {does}."))
-
-    why = row_identifier(name, parts)
-    if why is not None:
-        tell(f"Left out {name!r}", why, "uses it")
-        return None
-    levels = code_levels(parts)
-    if levels is None:
-        return pair
-    gaps, code = frequent_sentinels(levels, parts), named_as_code(name)
-    rest = len(levels) - len(gaps)
-    if code and not gaps and too_many_codes(parts[0]):
-        tell(f"Left out {name!r}", doubt_of_code(len(levels)), "uses it")
-        return None
-    done = f"Read {name!r} as categories"
-    if gaps:
-        shown = ", ".join(f"{number:g}" for number in gaps)
-        done = f"Read {shown} in {name!r} as missing" + ", read it as categories" * (
-            code and rest > 2
-        )
-        pair = _without(pair[0], gaps), _without(pair[1], gaps)
-    if code and rest > 2:
-        made.kinds[name] = "category"
-    if gaps or code:
-        why = doubt_of_sentinels(gaps, len(levels)) if gaps else doubt_of_code(len(levels))
-        tell(done, why, "reads it as numbers")
-    return pair
-
-
-def _without(cells: Cells, gaps: Sequence[float]) -> Cells:
-    return replace(cells, values=np.where(np.isin(cells.values, gaps), np.nan, cells.values))
+def look_like_numbers(words: Iterable[str]) -> bool:
+    """Tell whether every text seems to be a number in a spelling that Python does not read."""
+    words = list(words)
+    return bool(words) and all(len(w) <= _LONGEST and _LOOSE.fullmatch(w) for w in words)

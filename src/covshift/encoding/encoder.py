@@ -18,18 +18,17 @@ from ..exceptions import InputError, UnseenLevelWarning
 from ..numerics.array import Flags, Real, Rows
 from ..show.notes import Note, Severity
 from .cells import PLURAL, Cells, is_table, read_cells
+from .decisions import Undo, undo_by_encoder
 from .feature import MISSING, Feature, Unseen, encoded
 from .learning import (
     TRUTHS,
     Limits,
-    Undo,
     as_days,
     as_numbers,
     as_truths,
     learn,
     of_kind,
     refuse_infinite,
-    undo_by_encoder,
 )
 
 
@@ -109,7 +108,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     _rules: ClassVar[Rules] = {"max_levels": whole(2), "min_rows": whole(1)}
 
     features_: tuple[Feature, ...]
-    _said: tuple[tuple[str, str, Severity], ...]  # notes, as files have them
+    _said: tuple[tuple[str, str, Severity, str], ...]  # notes, as files have them
 
     def __init__(
         self, kinds: Mapping[str, Any] | None = None, *, max_levels: int = 500, min_rows: int = 1
@@ -186,7 +185,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         kinds = dict(self.kinds or {})
         found = learn(train, target, kinds=kinds, limits=limits, more=more or {}, kept=kept)
         self.features_ = tuple(found.features)
-        self._said = tuple((note.kind, note.text, note.severity) for note in found.notes(undo))
+        self._said = tuple(map(parts_of, found.notes(undo)))
         self._names = np.array(list(train), dtype=object)
         if not self.features_:
             one = " There is only one sample." if len(next(iter(train.values()))) == 1 else ""
@@ -283,6 +282,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.string = True
         tags.input_tags.categorical = True
         return tags
+
+
+def parts_of(note: Note) -> tuple[str, str, Severity, str]:
+    """Return a note as files have it."""
+    return note.kind, note.text, note.severity, note.command
 
 
 # A table meets another, or the rules that were learned: by name, or refused by name.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from itertools import pairwise
@@ -23,6 +23,7 @@ from ..numerics.array import Flags, Real
 from ..show.notes import Note
 from .amounts import Spelling, spelling_of
 from .cells import PLURAL, Cells, spelled
+from .decisions import Undo, undo_by_option
 from .feature import (
     MISSING,
     MONTHS,
@@ -42,7 +43,7 @@ _RECURS = 2.25  # rows of rare levels in both samples, on average; names of rows
 _NAMES = 50  # different texts, most of them once: names or free text rather than levels
 _WARNING_SHARE = 0.05  # of the rows in joined levels, which then are corrected in part only
 _MOSTLY = 0.5  # of the rows in joined levels: the other levels say little, and cost much
-_MANY_NUMBERS = 20  # different numbers written as text that are no codes
+MANY_NUMBERS = 20  # different numbers written as text that are no codes
 
 
 @dataclass(frozen=True)
@@ -113,11 +114,13 @@ def _alike(
     if not kinds:
         return [Cells(name, "number", np.full(len(part), np.nan)) for part in pair]
     if kinds <= {"number", "boolean"}:
-        kind = "boolean" if kinds == {"boolean"} else "number"
+        truths = (part.kind == "boolean" or zeros_and_ones(part) for part in pair)
+        kind = "boolean" if "boolean" in kinds and all(truths) else "number"
     elif kinds <= {"category", "ordered", "text", "boolean"}:
-        kind = kinds.pop() if len(kinds) == 1 else "category"
-        levels = {part.levels for part in pair if part.kind == "ordered"}
-        kind = "category" if kind == "ordered" and len(levels) > 1 else kind
+        order = _one_order(pair) if "ordered" in kinds else None
+        if order is not None:
+            return [replace(of_kind(part, "ordered"), levels=order) for part in pair]
+        kind = kinds.pop() if len(kinds) == 1 and "ordered" not in kinds else "category"
     elif len(kinds) == 1:
         kind = kinds.pop()
     else:
@@ -127,6 +130,31 @@ def _alike(
             "the column out of both."
         )
     return [of_kind(part, kind) for part in pair]
+
+
+def _one_order(pair: Sequence[Cells]) -> tuple[str, ...] | None:
+    """Return one order of all levels; None where there is none, or a word is no level."""
+    levels: tuple[str, ...] = ()
+    for part in pair:
+        own = part.levels if part.kind == "ordered" else ()
+        merged = merged_levels(levels, own)
+        if merged is None:
+            return None
+        levels = merged
+    words = {word for part in pair for word in part.as_text().words}
+    return levels if words <= {*levels} else None
+
+
+def merged_levels(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Return one order of the levels of two ordered categories, or None where there is none.
+
+    >>> merged_levels(("low", "high"), ("low", "mid", "high"))
+    ('low', 'mid', 'high')
+    >>> merged_levels(("low", "high"), ("high", "low")) is None
+    True
+    """
+    few, many = sorted((one, other), key=len)
+    return many if [level for level in many if level in few] == list(few) else None
 
 
 def of_kind(cells: Cells, kind: str) -> Cells:
@@ -179,16 +207,18 @@ def _declared(cells: Cells, declared: Any) -> Cells:
 
 
 def _of_text(name: str, pair: list[Cells], found: Learned) -> list[Cells]:
-    """Read text as dates or as numbers where all of it, in both samples, is."""
-    if any(part.kind != "category" and not part.empty for part in pair):
-        return pair
+    """Read text as dates or as numbers where all of it, in both samples, is.
+
+    Where one sample holds dates already, the other is read as these.
+    """
+    kinds = {part.kind for part in pair if not part.empty}
     levels = {word for part in pair for word in part.words}
-    if not levels:
+    if not levels or "category" not in kinds:
         return pair
-    if all(map(is_iso, levels)):
+    if kinds <= {"category", "date"} and all(map(is_iso, levels)):
         found.read_as.setdefault("dates", []).append(name)
         return [_numbers_of(part, "date", as_days(part)) for part in pair]
-    if len(levels) > _MANY_NUMBERS and all(map(is_number, levels)):
+    if kinds == {"category"} and len(levels) > MANY_NUMBERS and all(map(is_number, levels)):
         found.read_as.setdefault("numbers", []).append(name)
         return [_numbers_of(part, "number", as_numbers(part)) for part in pair]
     return pair
@@ -228,7 +258,8 @@ def _counted_up(name: str, pair: list[Cells], found: Learned) -> list[Cells]:
 
 def _truths(pair: list[Cells]) -> list[Cells]:
     """Read yes and no, true and false, 0 and 1 as booleans where all of it, in both samples, is."""
-    if {part.kind for part in pair if not part.empty} - {"category", "boolean"}:
+    there = [part for part in pair if not part.empty]
+    if not all(part.kind in ("category", "boolean") or zeros_and_ones(part) for part in there):
         return pair
     words = {word for part in pair if part.is_text for word in part.words}
     if not (are_truths(words) or (words and words <= {"0", "1"})):
@@ -318,16 +349,10 @@ def _rule_of_levels(
 ) -> Feature | None:
     counts: list[Counter[Any]] = [Counter(part.counts()) for part in pair]
     levels: set[str] = set().union(*counts) - {None}
-    rows = len(pair[0])
-    different = len(counts[0].keys() - {None})
-    if not insisted:
-        if different == rows >= _ID_ROWS:
-            found.ids.append(name)
-            return None
-        if different > _NAMES and 2 * different > rows:
-            usable = max(own for own in counts[0].values()) >= _FEW_ROWS
-            found.texts.append((name, different, usable))
-            return None
+    why = None if insisted else without_levels(pair[0])
+    if why is not None:
+        found.texts.append((name, *why))
+        return None
     if len(levels | set(more)) + any(None in count for count in counts) < 2:
         found.constant.append(name)
         return None
@@ -355,6 +380,18 @@ def _rule_of_levels(
         found.rare.append(name)
         return None
     return Feature(name, "category", kept)
+
+
+def without_levels(cells: Cells) -> tuple[str, bool] | None:
+    """Say why text has no levels, if so, and whether a level has enough rows to be used as one."""
+    counts = Counter(cells.counts())
+    del counts[None]
+    if len(counts) == len(cells) >= _ID_ROWS:
+        return "looks like a row identifier, different in every row", False
+    if len(counts) > _NAMES and 2 * len(counts) > len(cells):
+        why = f"looks like names or free text, {len(counts):,} different values"
+        return why, max(counts.values()) >= _FEW_ROWS
+    return None
 
 
 def _joined(
@@ -434,8 +471,7 @@ class Learned:
     """The rules, and what happened to columns that have none."""
 
     features: list[Feature] = field(default_factory=list)
-    ids: list[str] = field(default_factory=list)
-    texts: list[tuple[str, int, bool]] = field(default_factory=list)  # with levels of enough rows
+    texts: list[tuple[str, str, bool]] = field(default_factory=list)  # why; if it can be used
     rare: list[str] = field(default_factory=list)  # categories of which no level has enough rows
     constant: list[str] = field(default_factory=list)
     copies: list[tuple[str, str]] = field(default_factory=list)
@@ -449,6 +485,10 @@ class Learned:
 
     def notes(self, undo: Undo) -> list[Note]:
         """Say it in words."""
+        pairs = zip(self._notes(undo), self._notes(undo_by_option), strict=True)
+        return [replace(note, command=other.text) for note, other in pairs]
+
+    def _notes(self, undo: Undo) -> list[Note]:
         found = []
         several = {f.name: len(f.levels) for f in self.features if f.kind == "category"}
         if several:
@@ -499,13 +539,9 @@ class Learned:
             found.append(Note("gaps", text))
         for name, other in self.same_gaps:
             found.append(Note("gaps", f"{name!r} and {other!r} are missing in the same rows."))
-        for name in self.ids:
-            text = f"Left out {name!r}: looks like a row identifier, different in every row."
-            found.append(Note("identifiers", text))
-        for name, count, usable in self.texts:
-            text = f"Left out {name!r}: looks like names or free text, {count:,} different values"
-            text += f"; {undo(name, 'category')} uses it." if usable else "."
-            found.append(Note("free text", text))
+        for name, why, usable in self.texts:
+            text = f"Left out {name!r}: {why}" + f"; {undo(name, 'category')} uses it" * usable
+            found.append(Note("free text", f"{text}."))
         for name, (count, share) in self.scattered.items():
             text = (
                 f"Left out {name!r}: {_percent(share)} of the rows are at {count:,} levels with "
@@ -526,24 +562,6 @@ class Learned:
 
 def _named(names: Sequence[str]) -> str:
     return ", ".join(map(repr, names))
-
-
-Undo = Callable[[str, str], str]
-"""What the user writes to have a column, by its name, read as a kind or used in a role."""
-
-_ROLES = {"weight": "sample_weight", "target weight": "target_weight", "target outcome": "y_target"}
-
-
-def undo_by_encoder(name: str, kind: str) -> str:
-    """Spell it for an encoder that a user made, or can put before a model."""
-    return f'TableEncoder(kinds={{"{name}": "{kind}"}})'
-
-
-def undo_by_target(name: str, kind: str) -> str:
-    """Spell it for the functions that decide about two frames."""
-    if kind in _ROLES:
-        return f'{_ROLES[kind]}="{name}"'
-    return f'X_target=Target(rows, kinds={{"{name}": "{kind}"}})'
 
 
 def _percent(share: float) -> str:
@@ -568,6 +586,13 @@ def are_truths(levels: Iterable[str]) -> bool:
     return any(found and found <= pair for pair in _PAIRS)
 
 
+def zeros_and_ones(cells: Cells) -> bool:
+    """Whether a column of numbers holds no others than 0 and 1."""
+    if cells.kind != "number" or cells.is_text:
+        return False
+    return bool(np.isin(cells.values[~cells.gaps], (0.0, 1.0)).all())
+
+
 def as_truths(cells: Cells, rest: float = np.nan) -> Real:
     """Return 1 for true, yes and 1, 0 for false, no and 0, ``rest`` for other words: (rows,)."""
     if not cells.is_text:
@@ -579,6 +604,11 @@ def as_truths(cells: Cells, rest: float = np.nan) -> Real:
 def is_number(text: str) -> bool:
     """Whether a text is a number as people write it, without leading zeros."""
     return _NUMBER.fullmatch(text) is not None and any(map(str.isdigit, text))
+
+
+def reads_as_number(text: str) -> bool:
+    """Whether a text is a number, perhaps with leading zeros, as codes have them."""
+    return is_number(re.sub(r"^([-+]?)0+(?=\d)", r"\1", text))
 
 
 _OPEN = re.compile(
@@ -637,7 +667,7 @@ def as_numbers(cells: Cells, spelling: tuple[Any, ...] = ()) -> Real:
         if strange:
             raise InputError(f"Column {cells.name!r} is not such a number: {strange[0]!r}.")
         return cells.mapped(amounts, np.nan)  # type: ignore[arg-type]
-    strange = [word for word in cells.words if not is_number(word)]
+    strange = [word for word in cells.words if not reads_as_number(word)]
     if strange:
         raise InputError(f"Column {cells.name!r} is not a number: {strange[0]!r}.")
     return cells.mapped({word: float(word) for word in cells.words}, np.nan)

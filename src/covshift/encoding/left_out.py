@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from ..data.values import is_gap
 from ..numerics.array import Real, Rows
 from ..show.notes import Note
 from .cells import Cells, read_cells
-from .learning import Undo, undo_by_target
+from .decisions import Undo, in_both, undo_by_target
 
 _SURE = 1e-3  # p-value of a difference
 _APART = 0.1  # total variation distance of the samples that is worth a warning
@@ -68,13 +69,17 @@ class LeftOut:
                 continue
             what = "differs between the samples" * differs
             what += " and " * (differs and tells) + "goes with the outcome" * tells
-            text = (
-                f"{name!r} was left out, although it {what}: the answer is not corrected for it. "
-                f"If the outcome depends on it, make numbers or few categories of it; "
-                f"{self.undo(name, 'category')} uses it as it is."
-            )
-            found.append(Note("left out", text, "warning"))
+            found.append(in_both(partial(_warning, name, what), self.undo))
         return found
+
+
+def _warning(name: str, what: str, undo: Undo) -> Note:
+    text = (
+        f"{name!r} was left out, although it {what}: the answer is not corrected for it. If the "
+        f"outcome depends on it, make numbers or few categories of it; {undo(name, 'category')} "
+        "uses it as it is."
+    )
+    return Note("left out", text, "warning")
 
 
 def missed(names: Iterable[str], notes: Iterable[Note]) -> list[str]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..show.notes import Note
 from .cells import Cells
-from .learning import Undo
+from .decisions import Undo, in_both, undo_by_target
 
 _WEIGHTS = re.compile(
     r"(?:(?:per|person|pers|p|hh|household|d|design|pspw?|post|final|fn|f|samp|sample|sampling|"
@@ -20,7 +20,7 @@ _WEIGHTS = re.compile(
 _MAYBE = re.compile(r"(?:weight|wt)")  # of a survey, or of a body
 
 
-def weights_by_name(pair: Mapping[str, Cells], name: str, undo: Undo) -> tuple[bool, Note] | None:
+def weights_by_name(pair: Mapping[str, Cells], name: str) -> tuple[bool, Note] | None:
     """Return whether a column is left out as survey weights, and the note on it; None: no weights.
 
     ``pair`` are its cells in the samples that have it, by "weight" and "target weight".
@@ -29,17 +29,20 @@ def weights_by_name(pair: Mapping[str, Cells], name: str, undo: Undo) -> tuple[b
     sure = _WEIGHTS.fullmatch(plain) is not None
     if not (sure or _MAYBE.fullmatch(plain)) or not all(map(_may_weigh, pair.values())):
         return None
-    uses = ", ".join(undo(name, role) for role in pair)
-    if len(pair) == 1:
-        return True, Note("weights", f"If {name!r} holds survey weights: {uses}.")
-    if sure:
-        text = (
-            f"Left out {name!r}: looks like survey weights. To use them as such: {uses}; as "
-            f"any other column: {undo(name, 'number')}."
-        )
-        return True, Note("weights", text)
-    text = f"{name!r} is used as any other column; if it holds survey weights: {uses}."
-    return False, Note("weights", text)
+
+    def note(undo: Undo) -> Note:
+        uses = ", ".join(undo(name, role) for role in pair)
+        text = f"{name!r} is used as any other column; if it holds survey weights: {uses}."
+        if len(pair) == 1:
+            text = f"If {name!r} holds survey weights: {uses}."
+        elif sure:
+            text = (
+                f"Left out {name!r}: looks like survey weights. To use them as such: {uses}; as "
+                f"any other column: {undo(name, 'number')}."
+            )
+        return Note("weights", text)
+
+    return sure or len(pair) == 1, in_both(note, undo_by_target)
 
 
 def _may_weigh(cells: Cells) -> bool:
@@ -49,12 +52,14 @@ def _may_weigh(cells: Cells) -> bool:
     return bool(np.isfinite(values).all() and values.min() >= 0 and values.max() > values.min())
 
 
-def unread_outcome(title: str, name: str, known: int, rows: int, undo: Undo) -> list[Note]:
+def unread_outcome(title: str, name: str, known: int, rows: int) -> list[Note]:
     """Say that outcomes of the target are known, and were not used."""
-    if not known:
-        return []
-    text = (
-        f"{title} has the outcome {name!r} in {known:,} of {rows:,} rows, which were not used; "
-        f"{undo(name, 'target outcome')} uses them."
-    )
-    return [Note("known outcomes", text)]
+
+    def note(undo: Undo) -> Note:
+        text = (
+            f"{title} has the outcome {name!r} in {known:,} of {rows:,} rows, which were not used; "
+            f"{undo(name, 'target outcome')} uses them."
+        )
+        return Note("known outcomes", text)
+
+    return [in_both(note, undo_by_target)] if known else []

@@ -17,9 +17,9 @@ from ..exceptions import InputError, UnseenLevelWarning
 from ..numerics.array import Flags, Real, row_count
 from ..numerics.quiet import quiet
 from .cells import Cells, is_table, read_cells
-from .codes import Decisions, decide
-from .encoder import TableEncoder, aligned, need_rules, refuse_unknown, rows_of
-from .learning import undo_by_encoder, undo_by_target
+from .decide import Decisions, decide
+from .decisions import undo_by_encoder, undo_by_target
+from .encoder import TableEncoder, aligned, need_rules, parts_of, refuse_unknown, rows_of
 
 
 def encode_samples(
@@ -70,7 +70,7 @@ def encode_samples(
         encoder = TableEncoder({**({} if made is None else made.kinds), **kinds})
         encoder.fit_cells(train, target, more, (here, there), undo)
     if made is not None:
-        encoder._said = (*((n.kind, n.text, n.severity) for n in made.notes), *encoder._said)
+        encoder._said = (*map(parts_of, made.notes), *encoder._said)
     points = _encoded(encoder, train, "X", here)
     if target is None:
         return points, None, encoder

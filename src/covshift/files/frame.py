@@ -16,6 +16,7 @@ import numpy as np
 
 from ..data.values import MOST_COLUMNS, too_wide
 from ..encoding.cells import spelled
+from ..encoding.learning import merged_levels
 from ..exceptions import InputError
 from ..numerics.progress import Progress
 from ..show.notes import Note
@@ -217,18 +218,3 @@ def _ordered(parts: list[Any]) -> list[Any]:
             return [_as_words(part) for part in parts]
         levels = merged
     return [coded_in(levels, part.indices, part.dictionary.to_pylist()) for part in parts]
-
-
-def merged_levels(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...] | None:
-    """Return one order of the levels of two ordered categories, or None where there is none.
-
-    >>> merged_levels(("low", "high"), ("low", "mid", "high"))
-    ('low', 'mid', 'high')
-    >>> merged_levels(("low", "high"), ("high", "low")) is None
-    True
-    """
-    few, many = sorted((one, other), key=len)
-    if set(few) <= {*many}:
-        order = [level for level in many if level in few]
-        return many if order == list(few) else None
-    return None

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..encoding.codes import MOST_WORDS
+from ..encoding.learning import reads_as_number
 from ..exceptions import InputError
 from ..numerics.array import Real
 from ..show.notes import Note
 from .columns import Column
-from .doubtful import numbers_of
 from .questions import MEANS, Question, answer, joined, missing_answer
 from .table import Table
 
@@ -91,10 +91,11 @@ def settle_labels(train: Table, target: Table, declared: ColumnOptions) -> Settl
 
 def _only_word(column: Column) -> str | None:
     """Return the one word among numbers, if there is one."""
-    numbers = numbers_of(column)
-    if len(numbers.words) != 1 or not numbers.count or numbers.word_count > numbers.count:
+    cells = _present(column)
+    words = [cell for cell in cells if not reads_as_number(str(cell).strip())]
+    if len({*words}) != 1 or len(words) > len(cells) - len(words):
         return None
-    return next(iter(numbers.words))
+    return words[0]
 
 
 def _asked_word(title: str, name: str, word: str, task: str | None, may_lack: bool) -> Question:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
+from ..encoding.cells import Cells
+from ..encoding.decide import Decisions
+from ..encoding.decisions import Answer, Decision, options_of
 from ..exceptions import InputError
 from ..show.notes import Note
 
@@ -124,3 +127,40 @@ def joined(first: OptionAnswer, second: OptionAnswer) -> OptionAnswer:
         f"{first.done}, {then.replace('{}', 'it')}",
         f"{first.does}, {second.does}",
     )
+
+
+# What the library decided about columns, as questions with options.
+
+
+def option_answer(column: str, found: Answer) -> OptionAnswer:
+    """Return an answer of the library as options."""
+    done = found.done("\0").replace("{", "{{").replace("}", "}}").replace("\0", "{}")
+    return OptionAnswer(options_of(column, found), found.means, done, found.does)
+
+
+def question_of(found: Decision, titles: Sequence[str]) -> Question:
+    """Return a decision of the library as a question."""
+    where = " and ".join(dict.fromkeys(titles[k] for k in found.where))
+    answers = tuple(option_answer(found.column, part) for part in (found.taken, *found.others))
+    return Question(found.column, where, found.why, answers)
+
+
+def questions_of(made: Decisions, titles: Sequence[str], id: str | None) -> list[Question]:
+    """Return what could be decided otherwise; the column ``id`` is copied to the output."""
+    found = []
+    for one in made.made:
+        if one.column == id and not one.certain:
+            others = (Answer.of("drop"), *one.others)
+            one = replace(one, taken=Answer.of("id"), others=others)
+        found += [] if one.certain else [question_of(one, titles)]
+    return found
+
+
+def found_id(made: Decisions, here: Mapping[str, Cells], there: Mapping[str, Cells]) -> str | None:
+    """Return the column that identifies rows: text that is whole in both files, or numbers."""
+    names = [one.column for one in made.made if one.identifies and one.certain]
+    for name in names:
+        pair = here[name], there[name]
+        if all(part.is_text and len({*part.values.tolist()} - {-1}) == len(part) for part in pair):
+            return name
+    return next((one.column for one in made.made if one.identifies and not one.certain), None)

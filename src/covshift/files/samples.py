@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -15,21 +15,27 @@ from numpy.typing import NDArray
 from ..data.columns import with_outcome
 from ..data.row_weights import repeated
 from ..encoding import TableEncoder
+from ..encoding.cells import Cells
+from ..encoding.codes import EXACT
+from ..encoding.decide import Decisions, decide
+from ..encoding.decisions import undo_by_option
 from ..encoding.left_out import LeftOut, missed
 from ..encoding.roles import unread_outcome, weights_by_name
 from ..encoding.samples import levels_of
 from ..exceptions import InputError
-from ..numerics.array import Real, Rows
+from ..numerics.array import Flags, Real, Rows
 from ..show.notes import Note
 from ..show.words import meant
-from .columns import Column, Kind, as_category
-from .doubtful import empty_questions, find_doubts
-from .encoding import MISSING_LEVEL, Encoding, check_finite, count_missing
+from .arrays import library, plain
+from .columns import Kind, objects
+from .encoding import MISSING_LEVEL, Encoding
+from .frame import about, read_frame
 from .labels import Labels, Outcomes, outcome_questions, read_labels, settle_labels
-from .questions import Asked, answer
+from .questions import Asked, found_id, questions_of
 from .reading import ReadOptions, book_and_sheet
-from .table import Table, merged_levels, named, notes_of, read_table
+from .table import Table, as_column, named, notes_of
 from .text import may_be_index
+from .values import days_of, floats_of, holds_numbers
 
 _KINDS: dict[str, Kind] = {
     **{"numeric": "number", "categorical": "category"},
@@ -124,7 +130,7 @@ class TwoFiles:
     target_rows: NDArray[np.intp] = field(default_factory=lambda: np.arange(0))
     left_out: Mapping[str, str] = field(default_factory=dict)  # columns, and why
     unused: LeftOut = field(default_factory=LeftOut)  # shared columns that were decided about
-    columns: Mapping[str, Column] = field(default_factory=dict)  # of the training file, no values
+    columns: tuple[str, ...] = ()  # of the training file
 
     @property
     def names(self) -> list[str]:
@@ -166,6 +172,71 @@ class TwoFiles:
         return replace(self, labels=labels, target_beside=beside, unused=unused, **own)
 
 
+@dataclass(frozen=True)
+class File:
+    """One file: all its columns, and those that have a role as the commands take them."""
+
+    frame: Any  # pyarrow.Table
+    roles: Table  # without the features
+
+    @classmethod
+    def read(
+        cls, source: str, kinds: Mapping[str, Kind], reading: ReadOptions, roles: set[str]
+    ) -> File:
+        """Read a file; the columns of ``kinds`` are declared."""
+        frame = read_frame(source, replace(reading, kinds=kinds))
+        said = about(frame)
+        own = {
+            name: as_column(name, frame[name], kinds[name], said.spelled)
+            for name in frame.column_names
+            if name in kinds and name in roles
+        }
+        left_out, unmet = frozenset(said.left_out), frozenset(said.unmet)
+        return cls(frame, Table(said.title, own, said.notes, left_out, unmet, said.sheet))
+
+    @property
+    def title(self) -> str:
+        """The file's name in messages."""
+        return self.roles.title
+
+    @property
+    def names(self) -> list[str]:
+        """Names of all columns."""
+        return [str(name) for name in self.frame.column_names]
+
+    def __len__(self) -> int:
+        return int(self.frame.num_rows)
+
+    def cells(self, names: Iterable[str]) -> dict[str, Cells]:
+        """Return columns as they are decided about and encoded."""
+        return {name: cells_of(name, self.frame[name]) for name in names}
+
+
+def cells_of(name: str, column: Any) -> Cells:
+    """Return a column of a file as cells: text where its numbers are too long for float64."""
+    types, dtype = library().types, column.type
+    if types.is_boolean(dtype):
+        return Cells(name, "boolean", floats_of(column))
+    if holds_numbers(dtype):
+        values = floats_of(column)
+        if types.is_integer(dtype) and (np.abs(values[np.isfinite(values)]) > EXACT).any():
+            return Cells.of_text(name, "category", column.to_pylist())
+        return Cells(name, "number", values)
+    if types.is_date(dtype) or types.is_timestamp(dtype):
+        return Cells(name, "date", days_of(column))
+    ordered = types.is_dictionary(dtype) and dtype.ordered
+    places: dict[str, int] = {}
+    parts = [np.zeros(0, dtype=np.intp)]
+    for chunk in column.chunks:
+        coded = chunk if types.is_dictionary(dtype) else chunk.dictionary_encode()
+        words = coded.dictionary.to_pylist()
+        new = [-1 if word is None else places.setdefault(word, len(places)) for word in words]
+        parts.append(np.array([*new, -1], dtype=np.intp)[plain(coded.indices, np.int32, -1)])
+    levels = tuple(column.chunk(0).dictionary.to_pylist()) if ordered else ()
+    kind: Any = "ordered" if ordered else "category"
+    return Cells(name, kind, np.concatenate(parts), tuple(places), levels)
+
+
 def read_samples(
     train: str,
     target: str,
@@ -187,90 +258,117 @@ def read_samples(
         (declared.target_weight, declared.target_frequency),
     )
     kinds, of_target = declared.kinds(weights=of_a), declared.kinds(weights=of_b)
-    a = read_table(train, kinds, reading)
+    roles = declared.roles() | ({declared.by} if declared.by else set())
+    a = File.read(train, kinds, reading, roles)
     same = train == target and reading.target_sheet is None  # such as a file beside margins
     there = reading if same else reading.of_target(target)
-    b = a if same and kinds == of_target else read_table(target, of_target, there)
+    b = a if same and kinds == of_target else File.read(target, of_target, there, roles)
     if not alone and of_b == (None, None):
         _refuse_one_sheet(train, target, a, b)
     _check_declared(declared, a, b)
-    notes = [note for note in notes_of(a, b) if note.kind != "identifiers"]  # told below
-    a, b = made_alike(_with_levels(a, declared), _with_levels(b, declared))
-    settled = settle_labels(a, b, declared)
-    a, b, questions = settled.train, settled.target, [*settled.questions]
-    rows, whole = np.arange(len(a)), a
+    notes = notes_of(a.roles, b.roles)
+    settled = settle_labels(a.roles, b.roles, declared)
+    a, b = replace(a, roles=settled.train), replace(b, roles=settled.target)
+    questions = [*settled.questions]
+    rows, whole = np.arange(len(a)), a.roles
+    kept = _with_outcome(a, declared)
     if declared.label is not None:
-        rows = _labelled(a, declared.label, notes)
-        a = a.take(rows)
-    learned = _with_outcome(a, declared)
+        rows = _labelled(whole, declared.label, notes)
+        kept = np.isin(np.arange(len(a)), rows)
+    own, there_own = whole.take(rows), b.roles
     shared = _shared_columns(a, b, declared, notes)
     notes += _schema_notes(a, b, shared, declared)
-    for table in (a, b):
-        if len(table) < 2:
-            raise InputError(f"{table.title} has one row. A sample needs at least two.")
+    for title, count in ((a.title, len(rows)), (b.title, len(b))):
+        if count < 2:
+            raise InputError(f"{title} has one row. A sample needs at least two.")
     labels = None
     if declared.label:
-        task = settled.task or "classification"
-        labels = read_labels(a, b, declared.label, task, notes, target_name=declared.target_label)
+        task, other = settled.task or "classification", declared.target_label
+        labels = read_labels(own, there_own, declared.label, task, notes, target_name=other)
         notes += settled.notes
-    doubts = find_doubts(
-        whole,
-        b,
-        shared,
-        declared=declared.settled(),
-        id=declared.id,
-        has_id=declared.has_id,
-        undo=undo_by_option,
+    questions += outcome_questions(own, declared.beside, declared.categories)
+    titles = a.title, b.title
+    here, target_cells = a.cells(shared), b.cells(shared)
+    _check_levels(here, target_cells, titles, declared)
+    made = decide(
+        here,
+        here if a.frame is b.frame else target_cells,
+        declared.settled(),
+        (None if kept is None or kept.all() else kept, None),
+        titles=titles,
+        mending=True,
     )
-    questions += [*doubts.questions, *outcome_questions(a, declared.beside, declared.categories)]
-    if len(learned) < len(whole):
-        questions += empty_questions(learned, shared, {question.column for question in questions})
+    id_name = declared.id or (found_id(made, here, target_cells) if declared.has_id else None)
+    questions += questions_of(made, titles, id_name if declared.id is None else None)
     if questions:
         raise Asked(questions)
-    notes += doubts.notes
-    names = [name for name in shared if name not in {doubts.id, *doubts.left_out}]
-    if not names:
+    notes += [note.of_command() for note in made.notes]
+    if not made.train:
         raise InputError(
             f"No column is left to compare: {named(shared)} identify rows or are free text. "
             "--categorical COL takes one as categories nevertheless."
         )
-    encoding = learn_encoding(learned, b, names, declared, notes)
-    X, T = encoding.encode(a), encoding.encode(b)
-    id_name = declared.id or doubts.id
+    encoder = _learned(made, declared, kept)
+    notes += [note.of_command() for note in encoder.notes_]
+    some = rows if len(rows) < len(a) else None
+    X = encoder.encode_cells(_of_rows(made.train, some), a.title)[0]
+    T = encoder.encode_cells(made.target, b.title)[0]
+    encoding = Encoding(encoder)
     return TwoFiles(
         encoding,
         X,
         T,
         labels,
-        _ids(a, id_name, notes),
-        _ids(b, id_name, notes) if id_name in b.columns else None,
-        weights_of(a, declared.weight),
-        weights_of(b, declared.target_weight),
+        _ids(a, id_name, rows, notes),
+        _ids(b, id_name, np.arange(len(b)), notes) if id_name in b.names else None,
+        weights_of(own, declared.weight),
+        weights_of(there_own, declared.target_weight),
         id_name,
         notes,
         rows,
-        beside={name: a.columns[name].values for _, name in declared.beside},
+        beside={name: own.columns[name].values for _, name in declared.beside},
         target_beside={
-            name: b.columns[name].values
+            name: there_own.columns[name].values
             for name in (*declared.beside_target, *(name for _, name in declared.of_target))
-            if name in b.columns
+            if name in b.names
         },
-        groups=_groups(a, declared),
-        target_groups=_groups(b, declared),
-        again=repeats_of(a, declared.frequency),
-        target_again=repeats_of(b, declared.target_frequency, "--target-"),
+        groups=_groups(own, declared),
+        target_groups=_groups(there_own, declared),
+        again=repeats_of(own, declared.frequency),
+        target_again=repeats_of(there_own, declared.target_frequency, "--target-"),
         target_rows=np.arange(len(b)),
-        left_out={**_left_out(a, b, encoding), **doubts.left_out},
-        unused=_unused(a, b, missed([*shared, *declared.decided], notes), encoding),
-        columns={
-            name: replace(part, values=part.values[:0].copy()) for name, part in a.columns.items()
-        },
+        left_out={**_left_out(a, b, encoding), **made.left_out},
+        unused=_unused(a, b, missed([*shared, *declared.decided], notes), encoding, rows),
+        columns=tuple(a.names),
     )
 
 
-def _refuse_one_sheet(train: str, target: str, a: Table, b: Table) -> None:
+def _of_rows(cells: Mapping[str, Cells], rows: Rows | None) -> Mapping[str, Cells]:
+    return cells if rows is None else {name: part.take(rows) for name, part in cells.items()}
+
+
+def _learned(made: Decisions, declared: ColumnOptions, kept: Flags | None) -> TableEncoder:
+    """Learn the rules that make numbers of the shared columns."""
+    names = made.train
+    text = [name for name in declared.keep if name in names and names[name].is_text]
+    kinds: dict[str, Any] = dict(made.kinds)
+    kinds |= {name: "category" for name in (*declared.categorical, *text) if name in names}
+    kinds |= {name: "season" for name in declared.season if name in names}
+    kinds |= {name: [*levels] for name, levels in declared.ordered.items() if name in names}
+    more = {}
+    if declared.by is not None and declared.by in names:  # a category, with all its levels
+        kinds[declared.by] = "category"
+        more[declared.by] = levels_of(declared.by, made.train, made.target)
+    encoder = TableEncoder(kinds)
+    if declared.every_level:
+        encoder = TableEncoder(kinds, max_levels=10**6, min_rows=1)
+    flags = None if kept is None or kept.all() else kept
+    return encoder.fit_cells(made.train, made.target, more, (flags, None))
+
+
+def _refuse_one_sheet(train: str, target: str, a: File, b: File) -> None:
     """Refuse a sheet of a workbook as a sample of two populations: one of them is another sheet."""
-    if a.sheet is None or a.sheet != b.sheet:
+    if a.roles.sheet is None or a.roles.sheet != b.roles.sheet:
         return
     book, other = book_and_sheet(train)[0], book_and_sheet(target)[0]
     if book == other or (Path(book).exists() and Path(book).samefile(other)):
@@ -280,38 +378,38 @@ def _refuse_one_sheet(train: str, target: str, a: Table, b: Table) -> None:
         )
 
 
-def _left_out(a: Table, b: Table, encoding: Encoding) -> dict[str, str]:
+def _left_out(a: File, b: File, encoding: Encoding) -> dict[str, str]:
     """Say why columns of the training file are not features, besides their roles."""
     rest = [name for name in a.names if name not in encoding.names]
     same = "never varies, or says what another column says"
-    return {name: same if name in b.columns else f"not in {b.title}" for name in rest}
+    return {name: same if name in b.names else f"not in {b.title}" for name in rest}
 
 
-def _unused(a: Table, b: Table, names: list[str], encoding: Encoding) -> LeftOut:
+def _unused(a: File, b: File, names: list[str], encoding: Encoding, rows: Rows) -> LeftOut:
     """Return the cells of columns that were left out, and not by the user."""
-    lost = [name for name in names if name not in encoding.names and name in b.columns]
-    here, there = ({name: table.columns[name].cells for name in lost} for table in (a, b))
-    return LeftOut(here, there, undo_by_option)
+    lost = [name for name in names if name not in encoding.names and name in b.names]
+    return LeftOut(_of_rows(a.cells(lost), rows), b.cells(lost), undo_by_option)
 
 
-def _with_levels(table: Table, declared: ColumnOptions) -> Table:
-    """Give ordered categories the levels that were declared; others are refused."""
-    columns = dict(table.columns)
+def _check_levels(
+    here: Mapping[str, Cells],
+    there: Mapping[str, Cells],
+    titles: tuple[str, str],
+    declared: ColumnOptions,
+) -> None:
+    """Refuse cells that are none of the levels that were declared."""
     for name, levels in declared.ordered.items():
-        if name not in columns:
-            continue
-        strange = sorted({value for value in columns[name].values if value} - {*levels})
-        if strange:
-            raise InputError(
-                f"{table.title}: column {name!r} holds {named(strange)}, none of the levels "
-                f"{' < '.join(levels)}. Add them where they belong, or say that they stand for "
-                f"missing values: --missing {f'{name}={strange[0]}'!r}."
-            )
-        columns[name] = replace(columns[name], levels=levels)
-    return replace(table, columns=columns)
+        for cells, title in zip((here, there), titles, strict=True):
+            strange = sorted({*cells[name].as_text().words} - {*levels}) if name in cells else []
+            if strange:
+                raise InputError(
+                    f"{title}: column {name!r} holds {named(strange)}, none of the levels "
+                    f"{' < '.join(levels)}. Add them where they belong, or say that they stand for "
+                    f"missing values: --missing {f'{name}={strange[0]}'!r}."
+                )
 
 
-def _schema_notes(a: Table, b: Table, shared: list[str], declared: ColumnOptions) -> list[Note]:
+def _schema_notes(a: File, b: File, shared: list[str], declared: ColumnOptions) -> list[Note]:
     """Name columns that the schema file lacks, and those that only it has."""
     if not declared.schema:
         return []
@@ -342,54 +440,16 @@ def _labelled(table: Table, label: str, notes: list[Note]) -> NDArray[np.intp]:
     return rows
 
 
-def _with_outcome(table: Table, declared: ColumnOptions) -> Table:
+def _with_outcome(file: File, declared: ColumnOptions) -> Flags | None:
     """Rows that have an outcome, of several any: `covshift.estimate` learns from no others."""
     names = [name for option, name in declared.beside if option == "--outcome"]
-    present = with_outcome(Outcomes({name: table.columns[name].values for name in names}))
-    return table if present is None else table.take(np.flatnonzero(present))
+    return with_outcome(Outcomes({name: file.roles.columns[name].values for name in names}))
 
 
-def learn_encoding(
-    train: Table, target: Table, names: list[str], declared: ColumnOptions, notes: list[Note]
-) -> Encoding:
-    """Learn the rules that make numbers of the shared columns."""
-    pair = train[names], target[names]
-    for table in pair:
-        check_finite(table)
-    text = [name for name in declared.keep if name in names and _is_text(train.columns[name])]
-    kinds = {name: "category" for name in (*declared.categorical, *text) if name in names}
-    kinds |= {name: "season" for name in declared.season if name in names}
-    cells = pair[0].read_cells(), pair[1].read_cells()
-    more = {}
-    if declared.by is not None and declared.by in names:  # a category, with all its levels
-        kinds[declared.by] = "category"
-        more[declared.by] = levels_of(declared.by, *cells)
-    encoder = TableEncoder(kinds)
-    if declared.every_level:
-        encoder = TableEncoder(kinds, max_levels=10**6, min_rows=1)
-    encoder.fit_cells(*cells, more, undo=undo_by_option)
-    notes += encoder.notes_
-    return Encoding(encoder)
-
-
-def undo_by_option(name: str, kind: str) -> str:
-    return str(answer(_OPTIONS[kind], name, ""))
-
-
-_OPTIONS = {
-    **{"category": "categorical", "number": "numeric"},
-    **{"weight": "weight", "target weight": "target-weight", "target outcome": "target-outcome"},
-}
-
-
-def _is_text(column: Column) -> bool:
-    return column.kind in ("category", "text")
-
-
-def _check_declared(declared: ColumnOptions, train: Table, target: Table) -> None:
-    def where(name: str, table: Table, option: str) -> None:
-        if name not in table.columns:
-            several = "," in name and all(part in table.columns for part in name.split(","))
+def _check_declared(declared: ColumnOptions, train: File, target: File) -> None:
+    def where(name: str, table: File, option: str) -> None:
+        if name not in table.names:
+            several = "," in name and all(part in table.names for part in name.split(","))
             hint = f" Repeat {option} for each column." if several else meant(name, table.names)
             raise InputError(
                 f"{table.title} has no column {name!r}, which {option} names."
@@ -406,10 +466,10 @@ def _check_declared(declared: ColumnOptions, train: Table, target: Table) -> Non
         for option, role in columns:
             if role is not None:
                 where(role, table, option)
-    unnamed = train.left_out | target.left_out
+    unnamed = train.roles.left_out | target.roles.left_out
     for option in (*_KINDS, "season", "drop", "keep", "missing_in"):
         for name in getattr(declared, option):
-            if name not in {*target.columns, *unnamed, *declared.schema}:
+            if name not in {*target.names, *unnamed, *declared.schema}:
                 where(name, train, f"--{option.removesuffix('_in')}")
     kinds = Counter(name for option in _KINDS for name in set(getattr(declared, option)))
     twice = sorted(name for name, times in kinds.items() if times > 1)
@@ -420,9 +480,9 @@ def _check_declared(declared: ColumnOptions, train: Table, target: Table) -> Non
         raise InputError(f"{declared.label!r} cannot be the label and something else as well.")
 
 
-def _shared_columns(a: Table, b: Table, declared: ColumnOptions, notes: list[Note]) -> list[str]:
+def _shared_columns(a: File, b: File, declared: ColumnOptions, notes: list[Note]) -> list[str]:
     roles = declared.roles()
-    if declared.by is not None and declared.by not in b.columns:
+    if declared.by is not None and declared.by not in b.names:
         roles.add(declared.by)
     names = {name for _, name in declared.beside} - {*declared.beside_target}
     if declared.label is not None and declared.target_label not in (None, declared.label):
@@ -430,12 +490,12 @@ def _shared_columns(a: Table, b: Table, declared: ColumnOptions, notes: list[Not
     there = {name for _, name in declared.of_target} | {declared.target_label or ""}
     here = {declared.label, *(name for _, name in declared.beside)}
     outcomes = {name for option, name in declared.beside if option == "--outcome"} & names
-    for name in sorted(outcomes & {*b.columns}):
-        known = len(b) - count_missing(b.columns[name])[0]
-        notes += unread_outcome(b.title, name, known, len(b), undo_by_option)
+    for name in sorted(outcomes & {*b.names}):
+        known = len(b) - b.frame[name].null_count
+        notes += [n.of_command() for n in unread_outcome(b.title, name, known, len(b))]
     unread = (b, names - outcomes, "target"), (a, there - here, "training rows")
     for table, others, whose in unread:
-        unused = sorted(name for name in others if name in table.columns)
+        unused = sorted(name for name in others if name in table.names)
         if unused:
             text = f"{table.title} has {named(unused)} as well: not used."
             notes.append(Note(f"columns of the {whose}", text))
@@ -455,21 +515,24 @@ def _shared_columns(a: Table, b: Table, declared: ColumnOptions, notes: list[Not
             text = f"Only in {table.title}, and left out: {named(only)}."
             notes.append(Note("columns of one file", text))
         for name in only:
-            weights = weights_by_name({role: table.columns[name].cells}, name, undo_by_option)
-            notes += [] if weights is None else [weights[1]]
+            cells = cells_of(name, table.frame[name])
+            weights = weights_by_name({role: cells}, name)
+            notes += [] if weights is None else [weights[1].of_command()]
     if shared != [name for name in second if name in first]:
         text = f"{b.title} has its columns in another order; they were matched by name."
         notes.append(Note("order of columns", text))
     return shared
 
 
-def _ids(table: Table, name: str | None, notes: list[Note]) -> NDArray[Any] | None:
+def _ids(file: File, name: str | None, rows: Rows, notes: list[Note]) -> NDArray[Any] | None:
     if name is None:
         return None
-    ids = table.columns[name].values
+    column = file.roles.columns.get(name)
+    cells = file.frame[name].to_pylist() if column is None else column.values.tolist()
+    ids = objects([cells[row] for row in rows])
     repeated = len(ids) - len(set(ids))
     if repeated:
-        text = f"{table.title}: {repeated} values of the id column {name!r} are repeated."
+        text = f"{file.title}: {repeated} values of the id column {name!r} are repeated."
         notes.append(Note("repeated ids", text))
     return ids
 
@@ -514,51 +577,3 @@ def repeats_of(table: Table, name: str | None, options: str = "--") -> Rows | No
         return repeated(values, len(values), option, of=table.title, weight=weight)
     except InputError as error:
         raise InputError(f"{table.title}, column {name!r}: {error}") from None
-
-
-# Two tables with the same columns: where one knows less about a column, both are read alike.
-#
-# A column of "no" alone is boolean in one file and the same column a country in the other; numbers
-# 0 and 1 are what the other file calls yes and no; ids of a small file are names that repeat in a
-# large one. The values stay as they are.
-
-
-_TEXT = ("category", "ordered", "text")
-
-
-def made_alike(one: Table, other: Table) -> tuple[Table, Table]:
-    """Return the tables with columns of the same name as the same kind, where that is certain."""
-    first, second = dict(one.columns), dict(other.columns)
-    for name in first.keys() & second.keys():
-        first[name], second[name] = _alike(first[name], second[name])
-    return replace(one, columns=first), replace(other, columns=second)
-
-
-def _alike(one: Column, other: Column) -> tuple[Column, Column]:
-    kinds = {one.kind, other.kind}
-    if one.kind == other.kind == "ordered":
-        levels = merged_levels(one.levels, other.levels)
-        if levels is None:
-            return as_category(one), as_category(other)
-        return replace(one, levels=levels), replace(other, levels=levels)
-    if kinds == {"ordered", "category"}:
-        levels = one.levels or other.levels
-        known = all({v for v in part.values if v is not None} <= {*levels} for part in (one, other))
-        if known:
-            given: Any = {"kind": "ordered", "levels": levels}
-            return replace(one, **given), replace(other, **given)
-        return as_category(one), as_category(other)
-    if kinds == {"text", "category"} and one.kind == "category":
-        return one, as_category(other)
-    if kinds == {"boolean", "number"}:
-        return _boolean(one), _boolean(other)
-    if "boolean" in kinds and kinds & {*_TEXT}:
-        return as_category(one), as_category(other)
-    return one, other
-
-
-def _boolean(column: Column) -> Column:
-    values = column.values[~np.isnan(column.values)]
-    if column.kind == "boolean" or not np.isin(values, (0.0, 1.0)).all():
-        return column
-    return replace(column, kind="boolean", doubt=None)

@@ -7,29 +7,13 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Literal
 
-import numpy as np
-
 from ..data.values import days_of
 from ..encoding.learning import TRUTHS
 from ..exceptions import InputError
-from ..numerics.array import Real
 
 Kind = Literal["number", "boolean", "category", "ordered", "date", "text", "outcome"]
 
-EXACT = 2.0**53  # whole numbers beyond are not all float64
-
-
-def too_long(values: Real) -> bool:
-    """Whether all are whole numbers, some of more digits than a number should have."""
-    finite = values[np.isfinite(values)]
-    largest = float(np.abs(finite).max(initial=0))
-    return EXACT < largest < 1e22 and bool((np.mod(finite, 1) == 0).all())
-
-
 _LONGEST = 60  # characters of a number
-_LOOSE = re.compile(
-    r"[-+(]?[ \u00a0]?[$€£]?[ \u00a0]?\d[\d.,' \u00a0\u202f]*(?:[%$€£][ \u00a0]?)?\)?"
-)
 _COMMA = re.compile(r"[-+]?\d+,\d+(?:[eE][-+]?\d+)?")
 _POINT = re.compile(r"[-+]?\d*\.\d+(?:[eE][-+]?\d+)?")
 _GROUPS = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+")
@@ -56,11 +40,6 @@ def read_as(kind: str, text: str, form: str | None = None) -> float:
     if kind == "boolean":
         return truth_of(text)
     return days_of(text, form) if kind == "date" else float(text)
-
-
-def look_like_numbers(levels: Iterable[str]) -> bool:
-    """Tell whether every text seems to be a number in a spelling that Python does not read."""
-    return all(len(level) <= _LONGEST and _LOOSE.fullmatch(level) for level in levels)
 
 
 def plain_number(text: str, decimal: str, thousands: str | None) -> str | None:

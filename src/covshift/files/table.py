@@ -10,16 +10,13 @@ from typing import Any
 import numpy as np
 
 from ..encoding.cells import Cells
-from ..numerics.array import Real
 from ..show.notes import Note
 from .arrays import library, plain
-from .columns import EXACT, LONG_NUMBERS, Column, Doubt, Kind, objects, text_column
+from .columns import Column, Kind, objects, text_column
 from .frame import About, Stream, about, open_frame, read_frame
-from .frame import merged_levels as merged_levels
-from .missing import is_number, unmet_note
+from .missing import unmet_note
 from .reading import ReadOptions
-from .spelling import look_like_numbers, too_long
-from .values import days_of, floats_of, holds_numbers, short
+from .values import days_of, floats_of, holds_numbers
 
 _TITLE = "\0"  # stands for the title of a table
 
@@ -76,24 +73,20 @@ def read_table(
 ) -> Table:
     """Read a file as `read_frame` does; ``kinds`` are those that the user has declared."""
     reading = replace(reading or ReadOptions(), kinds=kinds or {})
-    frame = read_frame(source, reading)
+    return table_of(read_frame(source, reading), reading.kinds)
+
+
+def table_of(frame: Any, kinds: Mapping[str, Kind]) -> Table:
+    """Return a frame of a file as a table; ``kinds`` are those that the user has declared."""
     said = about(frame)
-    columns = _columns(frame, said, reading)
-    ids = [c.name for c in columns.values() if c.kind == "text" and c.name not in reading.kinds]
-    notes = said.notes
-    if ids:
-        text = (
-            f"Not a feature, because its text differs in every row, like an id: "
-            f"{named(ids)} of {said.title} (--categorical overrides this)."
-        )
-        notes.append(Note("identifiers", text))
+    columns = _columns(frame, said, kinds)
     left_out, unmet = frozenset(said.left_out), frozenset(said.unmet)
-    return Table(said.title, columns, notes, left_out, unmet, said.sheet)
+    return Table(said.title, columns, said.notes, left_out, unmet, said.sheet)
 
 
-def _columns(frame: Any, said: About, reading: ReadOptions) -> dict[str, Column]:
+def _columns(frame: Any, said: About, kinds: Mapping[str, Kind]) -> dict[str, Column]:
     return {
-        name: as_column(name, frame[name], reading.kinds.get(name), said.spelled)
+        name: as_column(name, frame[name], kinds.get(name), said.spelled)
         for name in frame.column_names
     }
 
@@ -110,58 +103,29 @@ def as_column(name: str, cells: Any, kind: Kind | None, spelled: bool) -> Column
     if holds_numbers(dtype):
         values = floats_of(cells)
         kind = "category" if kind == "outcome" else kind
-        large = types.is_integer(dtype) and (np.abs(values[np.isfinite(values)]) > EXACT).any()
-        return Column(name, kind or "number", values, LONG_NUMBERS if large and not kind else None)
+        return Column(name, kind or "number", values)
     if types.is_date(dtype) or types.is_timestamp(dtype):
         return Column(name, "date", days_of(cells))
     if kind == "text":
         return Column(name, kind, objects(cells.to_pylist()))
-    texts, values = _words(cells)
+    values = _words(cells)
     if types.is_dictionary(dtype) and dtype.ordered:
         levels = tuple(cells.chunk(0).dictionary.to_pylist())
         return Column(name, "ordered", values, levels=levels)
     if kind is not None:
         return Column(name, "category" if kind == "outcome" else kind, values)
-    return _numbers_in_text(name, texts, values) if spelled else text_column(name, values)
+    return text_column(name, values)
 
 
-def _words(cells: Any) -> tuple[list[str], Any]:
-    """Different words, and text as objects, one for each word; None for a gap."""
-    parts, every = [], dict[str, None]()
+def _words(cells: Any) -> Any:
+    """Return text as objects, one for each word; None for a gap."""
+    parts = []
     for chunk in cells.chunks:
         coded = chunk if library().types.is_dictionary(chunk.type) else chunk.dictionary_encode()
         words = coded.dictionary.to_pylist()
         places = plain(coded.indices, np.int32, -1)
         parts.append(objects([*words, None])[places])
-        every |= dict.fromkeys(words)
-    return [*every], np.concatenate(parts) if parts else objects([])
-
-
-def _numbers_in_text(name: str, words: list[str], values: Any) -> Column:
-    """Return a column of text of a file of text: its numbers may be codes, or have words beside."""
-    numbers: dict[Any, float] = {None: np.nan}
-    numbers |= {word: float(word) for word in words if is_number(word)}
-    odd = [word for word in words if word not in numbers]
-    if odd and not np.isfinite([*numbers.values()]).any():
-        return text_column(name, values)
-    if odd:
-        return Column(name, "category", values, _doubt_of_mixture(odd))
-    found: Real = np.array([numbers[value] for value in values])
-    if too_long(found):
-        return Column(name, "number", found, LONG_NUMBERS)
-    return Column(name, "number", found, Doubt("codes", _ZEROS))
-
-
-_ZEROS = "holds numbers with leading zeros, as codes have them"
-
-
-def _doubt_of_mixture(words: list[str]) -> Doubt:
-    odd = [word for word in words if look_like_numbers([word])]
-    if len(odd) == len(words):
-        text = f"holds numbers written in two ways (such as {odd[0]!r})"
-        return Doubt("numbers as text", text)
-    some = next(word for word in words if word not in odd)
-    return Doubt("mixed", f"holds numbers and text (such as {short(some)})")
+    return np.concatenate(parts) if parts else objects([])
 
 
 def notes_of(*tables: Table) -> list[Note]:
@@ -209,7 +173,7 @@ class TableStream:
     def parts(self, size: int, *, only: Any = None) -> Iterator[Table]:
         """Yield tables of at most ``size`` rows with the columns ``only``."""
         for frame in self.stream.parts(size, only=only):
-            yield Table(self.title, _columns(frame, about(frame), self.reading))
+            yield Table(self.title, _columns(frame, about(frame), self.reading.kinds))
 
 
 @contextmanager

@@ -16,12 +16,13 @@ from typing import Any
 import numpy as np
 
 from ..data.values import formats_of
+from ..encoding.codes import look_like_numbers, too_long
 from ..exceptions import InputError
 from ..numerics.array import Real
 from ..show.notes import Note
 from .arrays import coded, library, moments, numbers, plain, texts, truths
 from .missing import MissingValues, is_number
-from .spelling import Kind, advice, look_like_numbers, plain_number, read_as, too_long
+from .spelling import Kind, advice, plain_number, read_as
 
 DAY = 86_400_000_000  # microseconds
 _FIRST = 64  # cells of a block that are looked at before all are
