@@ -1,19 +1,25 @@
-"""A command: a frozen dataclass whose fields are its options, read by click.
+"""A command: a frozen dataclass of its options, whose docstring is their table, read by click.
 
-A field made by `option` is one line of the help and one value; `parse` gives the dataclass. Classes
-of options that commands share are inherited.
+The table has headings, and an entry for each option: its flags, what stands for its value, two
+spaces and the help, which may go on in indented lines. The value is a word, ``N:int`` or
+``X:float`` for a number, ``a|b`` for a choice, and nothing for a switch; ``...`` after it lets the
+option be repeated. An argument is its name, ``[name]`` where it may be absent. What the registry
+lists stands in the help as ``{weighters}``. Tables are inherited, as fields are.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from functools import partial
-from typing import Any, ClassVar, TypeVar
+from inspect import cleandoc
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import click
 
 from ..exceptions import InputError
+from ..registry import FILES, METRICS, QUANTITIES, corrections, learners, listed, weighters
 from ..show.words import meant, nearest
 
 GROUPS = (
@@ -22,58 +28,63 @@ GROUPS = (
 )
 """Headings of options, in the order of the help."""
 
-Kind = Callable[[str], Any]
+LISTS: dict[str, Callable[[], str]] = {
+    "weighters": lambda: listed(entry.name for entry in weighters()),
+    "corrections": lambda: ", ".join(entry.name for entry in corrections()),
+    "learners": lambda: ", ".join(f"{entry.name}: {entry.about}" for entry in learners()),
+    "learner": lambda: learners()[0].name,
+    "rows": lambda: ", ".join(f"{entry.max_rows} for {entry.name}" for entry in learners()),
+    "weights": lambda: ", ".join(entry.name for entry in weighters()),
+    "methods": lambda: _default_methods(),
+    "metrics": lambda: listed(METRICS),
+    "class_metrics": lambda: _default_metrics("classes"),
+    "number_metrics": lambda: _default_metrics("numbers"),
+    "quantities": lambda: listed(QUANTITIES),
+}
+"""What help lists, by the name that stands for it."""
 
 
-def option(
-    spec: str,
-    about: str | Callable[[], str],
-    *,
-    group: str,
-    default: Any = None,
-    kind: Kind | None = None,
-    choices: Callable[[], Iterable[str]] | None = None,
-) -> Any:
-    """Declare an option: its flags, what stands for its value, and ``...`` if it is repeatable.
-
-    The value is a word, ``N:int`` or ``X:float`` for a number, ``a|b`` for a choice, and nothing
-    for a switch; or ``kind`` reads it, or it is one of ``choices``. These and ``about`` may be
-    functions, since what is registered may grow.
-    """
-    flags = [part for part in spec.split() if part.startswith("-")]
-    value = " ".join(spec.split()[len(flags) :])
-    if value.endswith("..."):
-        default = ()
-    elif not value:
-        default = False
-    given = {"flags": [flag.rstrip(",") for flag in flags], "value": value, "about": about}
-    return field(default=default, metadata=given | {"group": group, "kind": kind, "from": choices})
+def _default_metrics(task: str) -> str:
+    chosen = [entry for entry in METRICS.values() if entry.in_default and entry.task == task]
+    return ", ".join(entry.word or entry.name for entry in chosen)
 
 
-def argument(name: str, about: str) -> Any:
-    """Declare an argument: ``name``, ``[name]`` if it may be absent, ``name...`` for any number."""
-    default = () if name.endswith("...") else None if name.startswith("[") else ""
-    return field(default=default, metadata={"argument": name, "about": about})
-
-
-in_columns, in_reading, in_learning, in_quantity = (partial(option, group=g) for g in GROUPS[:4])
-in_model, in_metrics, in_method, in_comparison = (partial(option, group=g) for g in GROUPS[4:8])
-in_cells, in_replicates, in_labels, in_intervals = (partial(option, group=g) for g in GROUPS[8:12])
-in_output, in_general = (partial(option, group=g) for g in GROUPS[12:])
+def _default_methods() -> str:
+    saved = [entry for entry in learners() if FILES in entry.can]
+    own = ", ".join(entry.name for entry in saved if entry.default is None)
+    named = [f"{entry.default} for {entry.name}" for entry in saved if entry.default is not None]
+    return "; ".join([*named, f"for {own} a choice by held-out rows"])
 
 
 C = TypeVar("C", bound="Options")
 
 
+class Entry(NamedTuple):
+    """A line of a table of options."""
+
+    name: str  # of the field
+    flags: tuple[str, ...]  # none for an argument
+    value: str
+    about: str
+    group: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What every command knows."""
+    """What every command knows.
+
+    General:
+      --quiet, -q  print no notes on stderr
+      --debug  show the traceback of an error
+    """
 
     needs: ClassVar[dict[str, str]] = {}  # fields that must have a value, and what to type
+    kinds: ClassVar[dict[str, Callable[[str], Any]]] = {}  # fields that a function reads
+    choices: ClassVar[dict[str, Callable[[], Iterable[str]]]] = {}  # besides those of the table
 
     argv: tuple[str, ...] = ()  # as it was typed
-    quiet: bool = in_general("--quiet, -q", "print no notes on stderr")
-    debug: bool = in_general("--debug", "show the traceback of an error")
+    quiet: bool = False
+    debug: bool = False
 
     def check_needs(self) -> None:
         """Refuse options without those that the command needs."""
@@ -82,34 +93,62 @@ class Options:
                 raise InputError(f"This command needs {remedy}.")
 
     @classmethod
-    def options(cls) -> list[Any]:
-        """The fields that are options or arguments; first those that a command needs."""
-        return sorted((f for f in fields(cls) if f.metadata), key=lambda f: f.name not in cls.needs)
+    def entries(cls) -> list[Entry]:
+        """The table of the class and of those that it inherits; first what a command needs."""
+        found: dict[str, Entry] = {}
+        for part in reversed(cls.__mro__[:-1]):
+            found |= {entry.name: entry for entry in _entries(part)}
+        return sorted(found.values(), key=lambda entry: entry.name not in cls.needs)
+
+    @classmethod
+    def of_classes(cls, name: str) -> dict[str, Any]:
+        """Join a dictionary that the class and those that it inherits have."""
+        parts = [vars(part).get(name, {}) for part in reversed(cls.__mro__)]
+        return {key: value for part in parts for key, value in part.items()}
 
     def as_options_of(self, command: type[C], **more: Any) -> C:
         """Return the options of another command, with the values that both have."""
-        known = {
-            one.name: getattr(self, one.name) for one in fields(command) if hasattr(self, one.name)
-        }
-        return command(**known | more)
+        names = [one.name for one in fields(command) if hasattr(self, one.name)]
+        return command(**{name: getattr(self, name) for name in names} | more)
 
 
-def flag_of(options: type[Options], name: str) -> str:
-    """Return how the option of a field is spelled, such as ``--target-weight``.
+_TABLE = r"^([A-Z][a-z ]+):\n((?:  .+\n?)+)"
 
-    >>> flag_of(Options, "quiet")
-    '--quiet'
+
+def _entries(cls: type) -> list[Entry]:
+    if cls.__doc__ is None:
+        raise InputError("Commands keep their options in docstrings: run Python without -OO.")
+    found = []
+    for group, table in re.findall(
+        r"^([A-Z][a-z ]+):\n((?:  .+\n?)+)", cleandoc(cls.__doc__), re.M
+    ):
+        for line in re.split(r"\n(?=  \S)", table.rstrip()):
+            spec, _, about = line.strip().partition("  ")
+            flags = tuple(part.rstrip(",") for part in spec.split() if part.startswith("-"))
+            value = " ".join(spec.split()[len(flags) :])
+            names = [flag[2:].replace("-", "_") for flag in flags if flag.startswith("--")]
+            names = [name for name in names if name in cls.__annotations__] or names
+            name = names[0] if names else value.strip("[].")
+            found.append(Entry(name, flags, value, " ".join(about.split()), group.lower()))
+    return found
+
+
+def flag_of(name: str) -> str:
+    """Return how the option of a field is spelled.
+
+    >>> flag_of("target_weight")
+    '--target-weight'
     """
-    (found,) = (one for one in options.options() if one.name == name)
-    return next(str(flag) for flag in found.metadata["flags"] if flag.startswith("--"))
+    return f"--{name.replace('_', '-')}"
 
 
 def click_command(name: str, options: type[Options]) -> Command:
     """Return the click command that gives an instance of ``options``."""
     params: list[click.Parameter] = [
-        _argument(one) if "argument" in one.metadata else _option(one) for one in options.options()
+        _option(entry, options) if entry.flags else _argument(entry) for entry in options.entries()
     ]
-    return Command(name, params=params, callback=partial(_made, options), help=options.__doc__)
+    about = re.split(r"\n\n[A-Z][a-z ]+:\n", cleandoc(options.__doc__ or ""))[0]
+    return Command(name, params=params, callback=partial(_made, options), help=about)
 
 
 def _made(options: type[Options], **values: Any) -> Options:
@@ -124,16 +163,14 @@ class Argument(click.Argument):
         self.about = about
 
 
-def _argument(one: Any) -> Argument:
-    name = one.metadata["argument"]
-    bare = name.strip("[].")
-    several, optional = name.endswith("..."), name.startswith("[")
+def _argument(entry: Entry) -> Argument:
+    several, optional = entry.value.endswith("..."), entry.value.startswith("[")
     return Argument(
-        [one.name],
-        metavar=f"[{bare}]..." if several else f"[{bare}]" if optional else bare,
+        [entry.name],
+        metavar=f"[{entry.name}]..." if several else entry.value,
         nargs=-1 if several else 1,
         required=not (several or optional),
-        about=one.metadata["about"],
+        about=entry.about,
     )
 
 
@@ -145,27 +182,34 @@ class Option(click.Option):
         self.group = group
 
 
-def _option(one: Any) -> Option:
-    known = one.metadata
-    value = known["value"].removesuffix("...")
+def _option(entry: Entry, options: type[Options]) -> Option:
+    known = options.of_classes("kinds").get(entry.name)
+    choices = options.of_classes("choices").get(entry.name)
+    default = next(one.default for one in fields(options) if one.name == entry.name)
+    value = entry.value.removesuffix("...")
     word, _, number = value.partition(":")
-    about = known["about"]() if callable(known["about"]) else known["about"]
-    given: dict[str, Any] = {"help": about}
+    given: dict[str, Any] = {"help": _filled(entry.about)}
     if not value:
         given["is_flag"] = True
-    elif known["from"] is not None:
-        given["type"] = Choice(list(known["from"]()))
-    elif "|" in word:
-        given["type"] = Choice([choice for choice in word.split("|") if choice])
+    elif choices is not None or "|" in word:
+        words = word.split("|") if choices is None else choices()
+        given["type"] = Choice([choice for choice in words if choice])
     else:
         given |= {"type": {"int": int, "float": float}.get(number, str), "metavar": word}
-        given |= {"type": Converted(known["kind"])} if known["kind"] is not None else {}
+        given |= {"type": Converted(known)} if known is not None else {}
         given |= {"nargs": len(word.split())} if " " in word else {}
-    if known["value"].endswith("..."):
+    if value != entry.value:
         given["multiple"] = True
-    elif one.default is not None:
-        given["default"] = one.default
-    return Option([one.name, *known["flags"]], group=known["group"], **given)
+    elif default is not None:
+        given["default"] = default
+    return Option([entry.name, *entry.flags], group=entry.group, **given)
+
+
+def _filled(about: str) -> str:
+    """Put the lists of the registry where their names stand."""
+    for name in re.findall(r"\{(\w+)\}", about):
+        about = about.replace(f"{{{name}}}", LISTS[name]())
+    return about
 
 
 class Choice(click.Choice):  # type: ignore[type-arg]
@@ -186,7 +230,7 @@ class Converted(click.ParamType):  # type: ignore[type-arg]
 
     name = "text"
 
-    def __init__(self, kind: Kind) -> None:
+    def __init__(self, kind: Callable[[str], Any]) -> None:
         self.kind = kind
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:

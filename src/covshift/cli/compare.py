@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from ..exceptions import InputError
 from . import console
 from .answers import shift_line
-from .command import in_comparison
 from .options import ComparisonOptions, Learner, NeededLabel, Verdict
 from .samples import samples_of
 from .targets import diagnosis_of
@@ -25,12 +24,12 @@ LEAST_ROWS = 10  # of which a comparison holds out some
 class Arguments(ComparisonOptions, Learner, NeededLabel, Verdict):
     """Estimate the loss of each method on the target, without its labels, and recommend one of the
     methods or the unweighted model. The target may be a file of margins: see covshift margins.
+
+    Comparison:
+      --method NAME...  compare only these with the unweighted model (default: all; repeatable)
     """
 
-    method: tuple[str, ...] = in_comparison(
-        "--method NAME...",
-        "compare only these with the unweighted model (default: all; repeatable)",
-    )
+    method: tuple[str, ...] = ()
 
 
 def run(options: Arguments) -> int:

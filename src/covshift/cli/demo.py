@@ -12,7 +12,6 @@ from typing import Any
 
 from ..exceptions import InputError
 from . import console
-from .command import in_output
 from .options import Seed
 
 CONDITION, SPORT, FOREST = "chronic_condition", "sport", "forest"
@@ -28,14 +27,18 @@ class Arguments(Seed):
     population; then ask what a number is there, how good a model is there, how far off its
     predictions may be, and whether a model needs a correction. The truth is known, and every answer
     is checked against it.
+
+    Output:
+      -o, --output DIR  folder to write to (default: out/demo)
+      --rows ROWS:int  number of answers (default: 500)
+      --force  overwrite files not written by a demo
+      --files-only  write only survey.csv and population.csv
     """
 
-    output: str = in_output(
-        "-o, --output DIR", "folder to write to (default: out/demo)", default="out/demo"
-    )
-    rows: int = in_output("--rows ROWS:int", "number of answers (default: 500)", default=500)
-    force: bool = in_output("--force", "overwrite files not written by a demo")
-    files_only: bool = in_output("--files-only", "write only survey.csv and population.csv")
+    output: str = "out/demo"
+    rows: int = 500
+    force: bool = False
+    files_only: bool = False
 
 
 def run(options: Arguments) -> int:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from ..exceptions import InputError
 from ..show.notes import Note
 from . import console
-from .command import argument, in_output
 from .options import Label, Verdict
 from .targets import NO_OVERLAP, diagnosis_of, samples_of_each, targets_of
 
@@ -23,14 +22,17 @@ class Arguments(Label, Verdict):
     """Compare the distributions of the features in two samples, or of a sample with a file of
     margins (see covshift margins). No label is needed. With several targets, such as the files of
     months, each gets one line.
+
+    Arguments:
+      more...  further targets, one line each
+
+    Output:
+      -o, --output FILE  write the result to FILE, or, where FILE ends in .csv or .tsv, one line per
+        target row: whether training rows cover it, and why not
     """
 
-    more: tuple[str, ...] = argument("target...", "further targets, one line each")
-    output: str | None = in_output(
-        "-o, --output FILE",
-        "write the result to FILE, or, where FILE ends in .csv or .tsv, one line per target row: "
-        "whether training rows cover it, and why not",
-    )
+    more: tuple[str, ...] = ()
+    output: str | None = None
 
 
 def run(options: Arguments) -> int:

@@ -11,7 +11,6 @@ from ..exceptions import FewRowsWarning, InputError
 from ..numerics.quiet import quiet
 from . import console
 from .answers import show_answer, with_doubts
-from .command import in_columns, in_method, in_output
 from .options import Design, Doubts, Quantity, Roles, spelled
 from .quantity import made_quantity, of_categories, quantity_name, regressors
 from .samples import encoded, is_file_of_labels, labels_of_target, samples_of
@@ -25,70 +24,61 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Asked(Quantity, Design, Roles):
-    """A number of the outcome, and what is known of the outcome."""
+    """A number of the outcome, and what is known of the outcome.
+
+    Columns:
+      --outcome, --label COL...  the outcome; rows without it are left out (repeatable)
+      --by COL  groups; each also gets its own number
+      --target-outcome, --target-label COL...  outcomes of some target rows, empty elsewhere; they
+        make the interval (repeatable, in the order of --outcome); or the file of covshift plan,
+        filled in
+      --target-probability COL  probability with which each row was chosen (default: equal)
+    """
 
     needs: ClassVar = {"outcome": "--outcome COL: name the column"}
 
-    outcome: tuple[str, ...] = in_columns(
-        "--outcome, --label COL...", "the outcome; rows without it are left out (repeatable)"
-    )
-    by: str | None = in_columns("--by COL", "groups; each also gets its own number")
-    target_outcome: tuple[str, ...] = in_columns(
-        "--target-outcome, --target-label COL...",
-        "outcomes of some target rows, empty elsewhere; they make the interval (repeatable, in the "
-        "order of --outcome); or the file of covshift plan, filled in",
-    )
-    target_probability: str | None = in_columns(
-        "--target-probability COL", "probability with which each row was chosen (default: equal)"
-    )
+    outcome: tuple[str, ...] = ()
+    by: str | None = None
+    target_outcome: tuple[str, ...] = ()
+    target_probability: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Arguments(Asked, Doubts):
     """Estimate a mean, a share, a median or another number in the population that the target is a
     sample of, with its interval. The target may be a file of margins: see covshift margins.
+
+    Columns:
+      --fpc COL  finite population correction of the first stage: units (clusters, else rows) that
+        the row's stratum has in the population, or the share of them that was drawn
+      --replicate-weights COL...  published replicate weights of the training rows, from which the
+        errors come then; 'repw*' names all such columns (repeatable)
+      --replicate-type TYPE  JK1, JK2, JKn, BRR, Fay, bootstrap, ACS, successive-difference or other
+      --replicate-scale S:float  factor of the sum of squares (default: that of the type)
+      --replicate-rscales LIST  a factor for each replicate, such as 0.5,0.5,0.75
+
+    Method:
+      --method dr|weights|model|none  doubly robust, weights alone, outcome model alone, or the
+        sample as it is (default: dr, and with --target-outcome both; all are in the table of -o)
+      --finite-population  the target file is the whole population and has no sampling error
+      --max-weight W:float  limit of the weights, in units of their mean
+      --replicates N:int  take standard errors from N replicates of both samples; weights are fitted
+        again in each: a bootstrap if the weights solve an equation, else a jackknife
+
+    Output:
+      -o, --output FILE  write the table of all methods (CSV; TSV for .tsv) to FILE
     """
 
-    fpc: str | None = in_columns(
-        "--fpc COL",
-        "finite population correction of the first stage: units (clusters, else rows) that the "
-        "row's stratum has in the population, or the share of them that was drawn",
-    )
-    replicate_weights: tuple[str, ...] = in_columns(
-        "--replicate-weights COL...",
-        "published replicate weights of the training rows, from which the errors come then; "
-        "'repw*' names all such columns (repeatable)",
-    )
-    replicate_type: str | None = in_columns(
-        "--replicate-type TYPE",
-        "JK1, JK2, JKn, BRR, Fay, bootstrap, ACS, successive-difference or other",
-    )
-    replicate_scale: float | None = in_columns(
-        "--replicate-scale S:float", "factor of the sum of squares (default: that of the type)"
-    )
-    replicate_rscales: str | None = in_columns(
-        "--replicate-rscales LIST", "a factor for each replicate, such as 0.5,0.5,0.75"
-    )
-    method: Literal["dr", "weights", "model", "none"] | None = in_method(
-        "--method dr|weights|model|none",
-        "doubly robust, weights alone, outcome model alone, or the sample as it is (default: dr, "
-        "and with --target-outcome both; all are in the table of -o)",
-    )
-    finite_population: bool = in_method(
-        "--finite-population",
-        "the target file is the whole population and has no sampling error",
-    )
-    max_weight: float | None = in_method(
-        "--max-weight W:float", "limit of the weights, in units of their mean"
-    )
-    replicates: int | None = in_method(
-        "--replicates N:int",
-        "take standard errors from N replicates of both samples; weights are fitted again in each: "
-        "a bootstrap if the weights solve an equation, else a jackknife",
-    )
-    output: str | None = in_output(
-        "-o, --output FILE", "write the table of all methods (CSV; TSV for .tsv) to FILE"
-    )
+    fpc: str | None = None
+    replicate_weights: tuple[str, ...] = ()
+    replicate_type: str | None = None
+    replicate_scale: float | None = None
+    replicate_rscales: str | None = None
+    method: Literal["dr", "weights", "model", "none"] | None = None
+    finite_population: bool = False
+    max_weight: float | None = None
+    replicates: int | None = None
+    output: str | None = None
 
 
 @quiet(FewRowsWarning)  # which the answer says first

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ..exceptions import FewRowsWarning, InputError, NoOverlapError
 from ..numerics.quiet import quiet
-from ..registry import METRICS, listed
+from ..registry import listed
 from ..show.notes import Note
 from . import console
 from .answers import show_answer, with_doubts
-from .command import in_columns, in_method, in_metrics, in_output
 from .judged import batch_labels, judged_of, predictions_of, target_labels, trained_on
 from .options import Design, Doubts, Judged, NeededLabel, spelled
 from .predict import load_model
@@ -24,51 +23,43 @@ if TYPE_CHECKING:
     from ..files.samples import TwoFiles
 
 
-def _metrics() -> str:
-    classes, numbers = (
-        ", ".join(e.word or e.name for e in METRICS.values() if e.in_default and e.task == task)
-        for task in ("classes", "numbers")
-    )
-    return (
-        f"{listed(METRICS)} (repeatable; default: {classes}, AUC first where there are scores of "
-        f"two classes; of numbers {numbers})"
-    )
-
-
 @dataclass(frozen=True, kw_only=True)
 class Arguments(Judged, Design, NeededLabel, Doubts):
     """Estimate how good a model is on a target without labels, from labelled rows of a biased
     sample, with intervals.
+
+    Columns:
+      --by COL  groups; each also gets its own numbers
+      --batch COL  batches of the target, such as months; each gets its own numbers (not a feature)
+      --target-label, --target-outcome COL  labels of some target rows, empty elsewhere: they make
+        the intervals (without this option, labels in the --label column only check the numbers);
+        or the file of covshift plan, filled in
+      --target-probability COL  probability with which each row was chosen (default: equal)
+
+    Metrics:
+      --metric NAME...  {metrics} (repeatable; default: {class_metrics}, AUC first where there are
+        scores of two classes; of numbers {number_metrics})
+
+    Method:
+      --method dr|weights|model|cbpe|pape|none  doubly robust, weights alone, outcome model alone,
+        calibrated scores, the same weighted, or the sample as it is (default: dr, and with labels
+        of the target both; all are in the table of -o)
+
+    Output:
+      -o, --output FILE  write the table of all methods (CSV; TSV for .tsv) to FILE
+      --report FILE  write one HTML file with pictures, to show a colleague
+      --title TITLE  title of the report
     """
 
-    by: str | None = in_columns("--by COL", "groups; each also gets its own numbers")
-    batch: str | None = in_columns(
-        "--batch COL",
-        "batches of the target, such as months; each gets its own numbers (not a feature)",
-    )
-    target_label: str | None = in_columns(
-        "--target-label, --target-outcome COL",
-        "labels of some target rows, empty elsewhere: they make the intervals (without this "
-        "option, labels in the --label column only check the numbers); or the file of covshift "
-        "plan, filled in",
-    )
-    target_probability: str | None = in_columns(
-        "--target-probability COL", "probability with which each row was chosen (default: equal)"
-    )
-    metric: tuple[str, ...] = in_metrics("--metric NAME...", _metrics)
-    method: Literal["dr", "weights", "model", "cbpe", "pape", "none"] | None = in_method(
-        "--method dr|weights|model|cbpe|pape|none",
-        "doubly robust, weights alone, outcome model alone, calibrated scores, the same weighted, "
-        "or the sample as it is (default: dr, and with labels of the target both; all are in the "
-        "table of -o)",
-    )
-    output: str | None = in_output(
-        "-o, --output FILE", "write the table of all methods (CSV; TSV for .tsv) to FILE"
-    )
-    report: str | None = in_output(
-        "--report FILE", "write one HTML file with pictures, to show a colleague"
-    )
-    title: str | None = in_output("--title TITLE", "title of the report")
+    by: str | None = None
+    batch: str | None = None
+    target_label: str | None = None
+    target_probability: str | None = None
+    metric: tuple[str, ...] = ()
+    method: Literal["dr", "weights", "model", "cbpe", "pape", "none"] | None = None
+    output: str | None = None
+    report: str | None = None
+    title: str | None = None
 
 
 @quiet(FewRowsWarning)  # which the answer says first

@@ -7,10 +7,8 @@ from typing import Any
 
 from ..exceptions import FewRowsWarning, InputError
 from ..numerics.quiet import quiet
-from ..registry import METRICS, listed
 from . import console, estimate, evaluate
 from .answers import show_answer
-from .command import in_columns, in_model, in_output
 from .options import Answer, Judged
 
 
@@ -18,26 +16,25 @@ from .options import Answer, Judged
 class Arguments(Judged, estimate.Asked, Answer):
     """Explain why a number of covshift estimate, or a metric of covshift evaluate, changes from the
     training rows to the target: how much each column contributes to the change, with its interval.
+
+    Columns:
+      --by COL  groups, for --what difference
+      --target-outcome, --target-label COL...  outcomes of some target rows, empty elsewhere: they
+        show whether p(y | x) changed, and where; or the file of covshift plan, filled in
+      --join NAME=COL,COL...  columns that are explained as one (repeatable)
+
+    Or a model:
+      --metric NAME...  explain a metric of a model: {metrics} (default: that of covshift evaluate)
+
+    Output:
+      -o, --output FILE  write the table of the parts (CSV; TSV for .tsv) to FILE
     """
 
-    by: str | None = in_columns("--by COL", "groups, for --what difference")
-    target_outcome: tuple[str, ...] = in_columns(
-        "--target-outcome, --target-label COL...",
-        "outcomes of some target rows, empty elsewhere: they show whether p(y | x) changed, and "
-        "where; or the file of covshift plan, filled in",
-    )
-    join: tuple[str, ...] = in_columns(
-        "--join NAME=COL,COL...", "columns that are explained as one (repeatable)"
-    )
-    metric: tuple[str, ...] = in_model(
-        "--metric NAME...",
-        lambda: (
-            f"explain a metric of a model: {listed(METRICS)} (default: that of covshift evaluate)"
-        ),
-    )
-    output: str | None = in_output(
-        "-o, --output FILE", "write the table of the parts (CSV; TSV for .tsv) to FILE"
-    )
+    by: str | None = None
+    target_outcome: tuple[str, ...] = ()
+    join: tuple[str, ...] = ()
+    metric: tuple[str, ...] = ()
+    output: str | None = None
 
 
 @quiet(FewRowsWarning)  # which covshift estimate and evaluate say first

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..exceptions import InputError, MarginsWarning, WeightWarning
 from ..numerics.quiet import quiet
-from ..registry import AUTO, FILES, NONE, corrections, learners, listed, weighters
+from ..registry import AUTO, FILES, NONE, learners, listed
 from . import console
-from .command import in_method, in_output
 from .compare import LEAST_ROWS, comparison_of
 from .options import ComparisonOptions, Learner, NeededLabel, Verdict
 from .samples import samples_of
@@ -20,20 +19,6 @@ if TYPE_CHECKING:
     from ..numerics.array import Rows
     from ..persistence import Model
     from .margin_samples import MarginSamples
-
-
-def _methods() -> str:
-    saved = [entry for entry in learners() if FILES in entry.can]
-    own = [entry.name for entry in saved if entry.default is None]
-    defaults = "; ".join(
-        [f"{entry.default} for {entry.name}" for entry in saved if entry.default is not None]
-        + [f"for {', '.join(own)} a choice by held-out rows"]
-    )
-    weights, able = (", ".join(e.name for e in part()) for part in (weighters, corrections))
-    return (
-        f"weights ({weights}) or a correction ({able}, for learners that take V); {AUTO} uses what "
-        f"compare recommends (default: {defaults})"
-    )
 
 
 def _share(text: str) -> float:
@@ -48,29 +33,33 @@ def _share(text: str) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class Arguments(ComparisonOptions, Learner, NeededLabel, Verdict):
-    """Fit a learner on the training sample, corrected for the target, and write a model file."""
+    """Fit a learner on the training sample, corrected for the target, and write a model file.
+
+    Method:
+      --method NAME  weights ({weights}) or a correction ({corrections}, for learners that take V);
+        auto uses what compare recommends (default: {methods})
+      --calibrate SHARE  hold out this share of the training rows, such as 0.5, and calibrate the
+        model with them: covshift predict then has --interval and --set
+      --by-class  sets with the coverage in every class, even rare ones; each class is calibrated by
+        its own rows of --calibrate
+      --unit UNIT  unit of the label, kept in the model file
+      --restrict overlap|  fit for the part of the target that the training rows cover; elsewhere
+        intervals are infinite
+
+    Output:
+      -o, --output FILE  write the model to FILE (needed)
+    """
 
     needs: ClassVar = {**NeededLabel.needs, "output": "-o FILE: name the file for the model"}
 
-    method: str | None = in_method("--method NAME", _methods)
-    calibrate: float | None = in_method(
-        "--calibrate SHARE",
-        "hold out this share of the training rows, such as 0.5, and calibrate the model with them: "
-        "covshift predict then has --interval and --set",
-        kind=_share,
-    )
-    by_class: bool = in_method(
-        "--by-class",
-        "sets with the coverage in every class, even rare ones; each class is calibrated by its "
-        "own rows of --calibrate",
-    )
-    unit: str = in_method("--unit UNIT", "unit of the label, kept in the model file", default="")
-    restrict: str | None = in_method(
-        "--restrict overlap|",
-        "fit for the part of the target that the training rows cover; elsewhere intervals are "
-        "infinite",
-    )
-    output: str = in_output("-o, --output FILE", "write the model to FILE (needed)", default="")
+    kinds: ClassVar = {"calibrate": _share}
+
+    method: str | None = None
+    calibrate: float | None = None
+    by_class: bool = False
+    unit: str = ""
+    restrict: str | None = None
+    output: str = ""
 
 
 def run(options: Arguments) -> int:

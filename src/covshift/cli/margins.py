@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from ..exceptions import InputError
 from . import console
-from .command import argument, in_cells, in_columns, in_output
 from .options import Columns, Output
 from .samples import column_options, decided, decisions_of
 
@@ -15,22 +14,32 @@ from .samples import column_options, decided, decisions_of
 class Arguments(Columns, Output):
     """Write shares of brackets and categories, no cell of fewer rows than --min-count, so that they
     can be shared where rows cannot. `covshift weigh` takes them as a target.
+
+    Arguments:
+      table  sample of the target population: a table, or -
+
+    Columns:
+      --weight COL  probability weights of the rows, such as those of a survey, on any scale
+      --frequency COL  number of times each row occurs
+      --cross COL,COL...  add a table of two columns (repeatable)
+
+    Cells:
+      --bins N:int  most cells of a number (default: 100)
+      --min-count N:int  fewest rows of a cell (default: 10)
+      --source TEXT  where the numbers come from
+
+    Output:
+      -o, --output FILE  write the margins, JSON, to FILE
     """
 
-    table: str = argument("table", "sample of the target population: a table, or -")
-    weight: str | None = in_columns(
-        "--weight COL", "probability weights of the rows, such as those of a survey, on any scale"
-    )
-    frequency: str | None = in_columns("--frequency COL", "number of times each row occurs")
-    cross: tuple[str, ...] = in_columns(
-        "--cross COL,COL...", "add a table of two columns (repeatable)"
-    )
-    bins: int = in_cells("--bins N:int", "most cells of a number (default: 100)", default=100)
-    min_count: int = in_cells(
-        "--min-count N:int", "fewest rows of a cell (default: 10)", default=10
-    )
-    source: str = in_cells("--source TEXT", "where the numbers come from", default="")
-    output: str | None = in_output("-o, --output FILE", "write the margins, JSON, to FILE")
+    table: str = ""
+    weight: str | None = None
+    frequency: str | None = None
+    cross: tuple[str, ...] = ()
+    bins: int = 100
+    min_count: int = 10
+    source: str = ""
+    output: str | None = None
 
 
 def run(options: Arguments) -> int:

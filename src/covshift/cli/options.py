@@ -9,22 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..exceptions import InputError
 from ..files.writing import check_writable
-from ..registry import QUANTITIES, learners, listed, weighters
-from .command import (
-    Options,
-    argument,
-    flag_of,
-    in_columns,
-    in_comparison,
-    in_general,
-    in_learning,
-    in_method,
-    in_metrics,
-    in_model,
-    in_output,
-    in_quantity,
-    in_reading,
-)
+from ..registry import QUANTITIES, learners, listed
+from .command import Options, flag_of
 
 if TYPE_CHECKING:
     from ..files.questions import Question
@@ -59,34 +45,40 @@ def whole_number(text: str) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class Seed(Options):
-    """What is drawn."""
+    """What is drawn.
 
-    seed: int = in_general("--seed N", "random seed (default: 0)", default=0, kind=whole_number)
+    General:
+      --seed N  random seed (default: 0)
+    """
+
+    kinds: ClassVar = {"seed": whole_number}
+
+    seed: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reading(Options):
-    """How files are read."""
+    """How files are read.
 
-    sep: str | None = in_reading("--sep CHAR", "separator of text (default: detected)")
-    encoding: str | None = in_reading(
-        "--encoding ENCODING", "encoding of text files (default: detected)"
-    )
-    missing: tuple[str, ...] = in_reading(
-        "--missing [COL=]VALUE...",
-        "value that stands for a missing one, in all columns or in one, besides the empty cell "
-        "(repeatable; words replace NA, N/A, #N/A, NaN, nan, NULL, null, None)",
-    )
-    decimal: str | None = in_reading("--decimal .|,", "decimal mark, if it is a comma")
-    thousands: str | None = in_reading(
-        "--thousands MARK",
-        "mark between thousands, such as ,",
-        choices=lambda: (",", ".", "'", " "),
-    )
-    sheet: str | None = in_reading(
-        "--sheet NAME",
-        "sheet of a workbook (default: the first), which book.xlsx:NAME names as well",
-    )
+    Reading:
+      --sep CHAR  separator of text (default: detected)
+      --encoding ENCODING  encoding of text files (default: detected)
+      --missing [COL=]VALUE...  value that stands for a missing one, in all columns or in one,
+        besides the empty cell (repeatable; words replace NA, N/A, #N/A, NaN, nan, NULL, null,
+        None)
+      --decimal .|,  decimal mark, if it is a comma
+      --thousands MARK  mark between thousands, such as ,
+      --sheet NAME  sheet of a workbook (default: the first), which book.xlsx:NAME names as well
+    """
+
+    choices: ClassVar = {"thousands": lambda: (",", ".", "'", " ")}
+
+    sep: str | None = None
+    encoding: str | None = None
+    missing: tuple[str, ...] = ()
+    decimal: str | None = None
+    thousands: str | None = None
+    sheet: str | None = None
 
     known_reading: Mapping[str, Any] | None = None  # of a schema file
 
@@ -124,38 +116,32 @@ class Reading(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class Columns(Reading):
-    """What is said of the columns of a table."""
+    """What is said of the columns of a table.
 
-    numeric: tuple[str, ...] = in_columns("--numeric COL...", "read as numbers (repeatable)")
-    categorical: tuple[str, ...] = in_columns(
-        "--categorical COL...",
-        "read as categories: one column of 0 and 1 per level (repeatable)",
-    )
-    ordered: tuple[str, ...] = in_columns(
-        "--ordered COL=LOW<HIGH...",
-        "read as ordered categories, lowest first, as in 'education=low<mid<high' (repeatable)",
-    )
-    date: tuple[str, ...] = in_columns(
-        "--date COL[=FORMAT]...",
-        "read as dates: ISO dates, or those of a format such as %d.%m.%Y (repeatable; ISO dates "
-        "are found without it)",
-    )
-    season: tuple[str, ...] = in_columns(
-        "--season COL...",
-        "of a date keep the month and the weekday, without its trend (repeatable)",
-    )
-    drop: tuple[str, ...] = in_columns("--drop COL...", "leave out (repeatable)")
-    keep: tuple[str, ...] = in_columns(
-        "--keep COL...", "use, although it looks like a row identifier or free text (repeatable)"
-    )
-    ask: bool = in_columns(
-        "--ask",
-        "list the columns that could be read in two ways, and how to change each, and stop "
-        "(default: choose one and say so)",
-    )
-    schema: str | None = in_columns(
-        "--schema FILE", "what each column is, as covshift schema wrote it; options override it"
-    )
+    Columns:
+      --numeric COL...  read as numbers (repeatable)
+      --categorical COL...  read as categories: one column of 0 and 1 per level (repeatable)
+      --ordered COL=LOW<HIGH...  read as ordered categories, lowest first, as in
+        'education=low<mid<high' (repeatable)
+      --date COL[=FORMAT]...  read as dates: ISO dates, or those of a format such as %d.%m.%Y
+        (repeatable; ISO dates are found without it)
+      --season COL...  of a date keep the month and the weekday, without its trend (repeatable)
+      --drop COL...  leave out (repeatable)
+      --keep COL...  use, although it looks like a row identifier or free text (repeatable)
+      --ask  list the columns that could be read in two ways, and how to change each, and stop
+        (default: choose one and say so)
+      --schema FILE  what each column is, as covshift schema wrote it; options override it
+    """
+
+    numeric: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()
+    ordered: tuple[str, ...] = ()
+    date: tuple[str, ...] = ()
+    season: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+    ask: bool = False
+    schema: str | None = None
 
     decided: tuple[Question, ...] = ()  # columns that could be read in two ways
     known: Schema | None = None  # columns of a schema file that no option names
@@ -163,105 +149,111 @@ class Columns(Reading):
 
 @dataclass(frozen=True, kw_only=True)
 class Roles(Columns):
-    """Two samples, and columns of them that are not features."""
+    """Two samples, and columns of them that are not features.
 
-    train: str = argument("train", "training sample: a table or a folder of them, or -")
-    target: str = argument("target", "sample of the target population, in the same formats")
-    id: str | None = in_columns(
-        "--id COL", "identifies rows; copied to the output, not used as a feature"
-    )
-    weight: str | None = in_columns(
-        "--weight COL",
-        "probability weights of the training rows, such as those of a survey, on any scale",
-    )
-    frequency: str | None = in_columns(
-        "--frequency COL", "number of times each training row occurs"
-    )
-    target_weight: str | None = in_columns(
-        "--target-weight COL",
-        "probability weights of the target rows, such as those of a survey, on any scale",
-    )
-    target_frequency: str | None = in_columns(
-        "--target-frequency COL", "number of times each target row occurs"
-    )
-    target_sheet: str | None = in_reading(
-        "--target-sheet NAME", "sheet of the target's workbook (default: that of --sheet)"
-    )
+    Arguments:
+      train  training sample: a table or a folder of them, or -
+      target  sample of the target population, in the same formats
+
+    Columns:
+      --id COL  identifies rows; copied to the output, not used as a feature
+      --weight COL  probability weights of the training rows, such as those of a survey, on any
+        scale
+      --frequency COL  number of times each training row occurs
+      --target-weight COL  probability weights of the target rows, such as those of a survey, on any
+        scale
+      --target-frequency COL  number of times each target row occurs
+
+    Reading:
+      --target-sheet NAME  sheet of the target's workbook (default: that of --sheet)
+    """
+
+    train: str = ""
+    target: str = ""
+    id: str | None = None
+    weight: str | None = None
+    frequency: str | None = None
+    target_weight: str | None = None
+    target_frequency: str | None = None
+    target_sheet: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Label(Roles):
-    """A label that a command may do without."""
+    """A label that a command may do without.
 
-    label: str | None = in_columns(
-        "--label, --outcome COL",
-        "the outcome (left out of the features); in the target it is used only to score",
-    )
+    Columns:
+      --label, --outcome COL  the outcome (left out of the features); in the target it is used only
+        to score
+    """
+
+    label: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class NeededLabel(Label):
-    """A label that a command needs."""
+    """A label that a command needs.
+
+    Columns:
+      --label, --outcome COL  the outcome; in the target it is used only to score
+    """
 
     needs: ClassVar = {"label": "--label COL: name the column"}
 
-    label: str | None = in_columns(
-        "--label, --outcome COL", "the outcome; in the target it is used only to score"
-    )
+    label: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class KindOfLabel(Options):
-    """What kind of label there is, and what becomes of rows without one."""
+    """What kind of label there is, and what becomes of rows without one.
 
-    task: str | None = in_learning(
-        "--task classification|regression", "kind of label (default: inferred)"
-    )
-    drop_unlabelled: bool = in_learning(
-        "--drop-unlabelled", "leave out training rows without a label (else they are an error)"
-    )
+    Learning:
+      --task classification|regression  kind of label (default: inferred)
+      --drop-unlabelled  leave out training rows without a label (else they are an error)
+    """
+
+    task: str | None = None
+    drop_unlabelled: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class Learner(KindOfLabel):
-    """Which learner predicts the label."""
+    """Which learner predicts the label.
 
-    learner: str = in_learning(
-        "--learner NAME",
-        lambda: (
-            ", ".join(f"{entry.name}: {entry.about}" for entry in learners())
-            + f" (default: {learners()[0].name})"
-        ),
-        default=learners()[0].name,
-        choices=lambda: [entry.name for entry in learners()],
-    )
+    Learning:
+      --learner NAME  {learners} (default: {learner})
+    """
+
+    choices: ClassVar = {"learner": lambda: [entry.name for entry in learners()]}
+
+    learner: str = learners()[0].name
 
 
 @dataclass(frozen=True, kw_only=True)
 class ComparisonOptions(Options):
-    """How methods are compared."""
+    """How methods are compared.
 
-    loss: str = in_comparison(
-        "--loss squared_error|zero_one|log_loss",
-        "loss to compare (default: squared_error; for classes, of their probabilities)",
-        default="squared_error",
-    )
-    max_rows: int | None = in_comparison(
-        "--max-rows N:int",
-        lambda: (
-            "draw N rows at random from larger samples (default: "
-            + ", ".join(f"{entry.max_rows} for {entry.name}" for entry in learners())
-            + ")"
-        ),
-    )
+    Comparison:
+      --loss squared_error|zero_one|log_loss  loss to compare (default: squared_error; for classes,
+        of their probabilities)
+      --max-rows N:int  draw N rows at random from larger samples (default: {rows})
+    """
+
+    loss: str = "squared_error"
+    max_rows: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Output(Options):
-    """Where the result goes."""
+    """Where the result goes.
 
-    output: str | None = in_output("-o, --output FILE", "write the result to FILE")
-    force: bool = in_output("--force", "overwrite FILE if it exists")
+    Output:
+      -o, --output FILE  write the result to FILE
+      --force  overwrite FILE if it exists
+    """
+
+    output: str | None = None
+    force: bool = False
 
     def check_output(self, output: str | None) -> None:
         """Refuse a bad place before any work is done; --force does not reach what is read."""
@@ -284,18 +276,24 @@ def _same_file(one: str, other: str) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class Json(Output):
-    """A form for programs."""
+    """A form for programs.
 
-    json: bool = in_output("--json", "print JSON on stdout")
+    Output:
+      --json  print JSON on stdout
+    """
+
+    json: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict(Json, Seed):
-    """What ends in a verdict on the shift."""
+    """What ends in a verdict on the shift.
 
-    strict: bool = in_output(
-        "--strict", "exit with code 3 if the shift is strong or there is no overlap"
-    )
+    Output:
+      --strict  exit with code 3 if the shift is strong or there is no overlap
+    """
+
+    strict: bool = False
 
     def exit_code(self, verdict: str) -> int:
         """3 where --strict asks for it and the verdict is bad, else 0."""
@@ -304,57 +302,57 @@ class Verdict(Json, Seed):
 
 @dataclass(frozen=True, kw_only=True)
 class Quantity(Options):
-    """A number of the outcome."""
+    """A number of the outcome.
 
-    what: str | None = in_quantity(
-        "--what NAME",
-        lambda: (
-            f"{listed(QUANTITIES)} (default: the mean of numbers, of 0 and 1 a share, the "
-            "proportions of text)"
-        ),
-        choices=lambda: QUANTITIES,
-    )
-    category: tuple[str, ...] = in_quantity(
-        "--category VALUE...", "proportion of this one (repeatable)"
-    )
-    population_size: float | None = in_quantity(
-        "--population-size N:float", "for a total (default: that of the margins)"
-    )
-    denominator: str | None = in_quantity("--denominator COL", "for a ratio of two means")
-    quantile: tuple[float, ...] = in_quantity(
-        "--quantile Q:float...", "between 0 and 1, such as 0.9 (repeatable)"
-    )
-    at: tuple[float, ...] = in_quantity(
-        "--at X:float...", "for the share of outcomes of at most X (repeatable)"
-    )
-    reference: str | None = in_quantity(
-        "--reference GROUP", "the group of --by that others are compared with"
-    )
-    family: str | None = in_quantity("--family linear|logistic", "of the regression")
-    regressor: tuple[str, ...] = in_quantity(
-        "--regressor COL...", "for its coefficient (repeatable; default: all features)"
-    )
+    Quantity:
+      --what NAME  {quantities} (default: the mean of numbers, of 0 and 1 a share, the proportions
+        of text)
+      --category VALUE...  proportion of this one (repeatable)
+      --population-size N:float  for a total (default: that of the margins)
+      --denominator COL  for a ratio of two means
+      --quantile Q:float...  between 0 and 1, such as 0.9 (repeatable)
+      --at X:float...  for the share of outcomes of at most X (repeatable)
+      --reference GROUP  the group of --by that others are compared with
+      --family linear|logistic  of the regression
+      --regressor COL...  for its coefficient (repeatable; default: all features)
+    """
+
+    choices: ClassVar = {"what": lambda: QUANTITIES}
+
+    what: str | None = None
+    category: tuple[str, ...] = ()
+    population_size: float | None = None
+    denominator: str | None = None
+    quantile: tuple[float, ...] = ()
+    at: tuple[float, ...] = ()
+    reference: str | None = None
+    family: str | None = None
+    regressor: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Judged(Options):
-    """A model whose predictions stand in both files, or that makes them."""
+    """A model whose predictions stand in both files, or that makes them.
 
-    score: str | None = in_model("--score COL", "scores of the model, in both files")
-    prediction: str | None = in_model(
-        "--prediction COL", "predicted classes or numbers, in both files"
-    )
-    model: str | None = in_model("--model FILE", "or a model that covshift fit wrote")
-    trained_on: str | None = in_model(
-        "--trained-on COL", "1 in rows that trained the model; not used to judge it"
-    )
-    threshold: float | None = in_metrics(
-        "--threshold S:float", "score from which the class is positive"
-    )
-    positive: str | None = in_metrics("--positive CLASS", "of two classes (default: the second)")
-    task: str | None = in_metrics(
-        "--task classification|regression", "kind of outcome (default: inferred)"
-    )
+    Or a model:
+      --score COL  scores of the model, in both files
+      --prediction COL  predicted classes or numbers, in both files
+      --model FILE  or a model that covshift fit wrote
+      --trained-on COL  1 in rows that trained the model; not used to judge it
+
+    Metrics:
+      --threshold S:float  score from which the class is positive
+      --positive CLASS  of two classes (default: the second)
+      --task classification|regression  kind of outcome (default: inferred)
+    """
+
+    score: str | None = None
+    prediction: str | None = None
+    model: str | None = None
+    trained_on: str | None = None
+    threshold: float | None = None
+    positive: str | None = None
+    task: str | None = None
 
     @property
     def judges_a_model(self) -> bool:
@@ -364,24 +362,30 @@ class Judged(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class Design(Options):
-    """The design of the training sample."""
+    """The design of the training sample.
 
-    strata: str | None = in_columns("--strata COL", "strata of the training sample's design")
-    cluster: str | None = in_columns("--cluster COL", "clusters of rows drawn together")
+    Columns:
+      --strata COL  strata of the training sample's design
+      --cluster COL  clusters of rows drawn together
+    """
+
+    strata: str | None = None
+    cluster: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Answer(Verdict):
-    """How the samples are weighed, and what an interval covers."""
+    """How the samples are weighed, and what an interval covers.
 
-    weighter: str | None = in_method(
-        "--weighter NAME",
-        lambda: f"{listed(entry.name for entry in weighters())} (default: cdf on top of a tilt)",
-    )
-    restrict: str | None = in_method(
-        "--restrict overlap|", "answer for the part of the target that the training rows cover"
-    )
-    confidence: float = in_method("--confidence P:float", "default: 0.95", default=0.95)
+    Method:
+      --weighter NAME  {weighters} (default: cdf on top of a tilt)
+      --restrict overlap|  answer for the part of the target that the training rows cover
+      --confidence P:float  default: 0.95
+    """
+
+    weighter: str | None = None
+    restrict: str | None = None
+    confidence: float = 0.95
 
     def check_answer(self) -> None:
         """Refuse unknown weighters and outputs that cannot be, before any file is read."""
@@ -396,26 +400,22 @@ class Answer(Verdict):
 
 @dataclass(frozen=True, kw_only=True)
 class Doubts(Answer):
-    """What if the assumption is wrong, and how a paper says what was done."""
+    """What if the assumption is wrong, and how a paper says what was done.
 
-    shift: str | None = in_method(
-        "--shift covariate|label",
-        "what is the same in both groups: the outcome given the columns (default), or the columns "
-        "given the outcome, if only the shares of its classes differ",
-    )
-    sensitivity: float | None = in_method(
-        "--sensitivity L:float",
-        "also show the interval if unobserved factors change the odds of being in the target up "
-        "to L-fold, such as 2, among rows with the same columns",
-    )
-    null: float | None = in_method(
-        "--null V:float",
-        "also say how strong an unobserved factor would have to be to move the answer to V "
-        "(default: to the uncorrected number)",
-    )
-    methods: bool = in_method(
-        "--methods", "also print the methods section of a paper, and the checklist of a referee"
-    )
+    Method:
+      --shift covariate|label  what is the same in both groups: the outcome given the columns
+        (default), or the columns given the outcome, if only the shares of its classes differ
+      --sensitivity L:float  also show the interval if unobserved factors change the odds of being
+        in the target up to L-fold, such as 2, among rows with the same columns
+      --null V:float  also say how strong an unobserved factor would have to be to move the answer
+        to V (default: to the uncorrected number)
+      --methods  also print the methods section of a paper, and the checklist of a referee
+    """
+
+    shift: str | None = None
+    sensitivity: float | None = None
+    null: float | None = None
+    methods: bool = False
 
     def check_answer(self) -> None:
         """Refuse what label shift has no use for as well."""
@@ -441,7 +441,7 @@ class Doubts(Answer):
         for name in (*WHY_NOT, *others):
             if getattr(self, name, None):
                 why = WHY_NOT[others.get(name, name)]
-                raise InputError(f"{flag_of(type(self), name)} is not for --shift label: {why}.")
+                raise InputError(f"{flag_of(name)} is not for --shift label: {why}.")
         target = getattr(self, "target", "")
         if is_margins_file(target):
             raise InputError(f"--shift label needs target rows, and {target} holds margins.")

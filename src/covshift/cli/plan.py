@@ -7,9 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..exceptions import InputError
-from ..registry import METRICS, listed
 from . import console
-from .command import in_columns, in_labels, in_model, in_output
 from .estimate import columns_beside
 from .evaluate import columns_beside as columns_of_model
 from .judged import judged_of, predictions_of
@@ -28,31 +26,35 @@ class Arguments(Judged, Quantity, Roles, Json, Seed):
     """Choose the target rows whose outcomes are most informative about a number of covshift
     estimate, or a metric of covshift evaluate, and say how many are needed. -o writes them with an
     empty column to fill in.
+
+    Columns:
+      --outcome, --label COL...  the outcome that is to be labelled
+      --by COL  groups, each of which gets its own number too
+
+    Or a model:
+      --metric NAME...  plan for a metric of a model: {metrics} (repeatable; default: accuracy, of
+        numbers RMSE)
+
+    Labels:
+      --count N:int  rows to label (default: 100)
+      --half-width H:float  or as many as an interval of +- H needs
+      --confidence P:float  default: 0.95
+      --finite-population  the target file is the whole population and has no sampling error
+
+    Output:
+      -o, --output FILE  write the rows to label to FILE
     """
 
     needs: ClassVar = {"outcome": "--outcome COL: name the column"}
 
-    outcome: tuple[str, ...] = in_columns(
-        "--outcome, --label COL...", "the outcome that is to be labelled"
-    )
-    by: str | None = in_columns("--by COL", "groups, each of which gets its own number too")
-    metric: tuple[str, ...] = in_model(
-        "--metric NAME...",
-        lambda: (
-            f"plan for a metric of a model: {listed(METRICS)} (repeatable; default: accuracy, of "
-            "numbers RMSE)"
-        ),
-    )
-    count: int | None = in_labels("--count N:int", "rows to label (default: 100)")
-    half_width: float | None = in_labels(
-        "--half-width H:float", "or as many as an interval of +- H needs"
-    )
-    confidence: float = in_labels("--confidence P:float", "default: 0.95", default=0.95)
-    finite_population: bool = in_labels(
-        "--finite-population",
-        "the target file is the whole population and has no sampling error",
-    )
-    output: str | None = in_output("-o, --output FILE", "write the rows to label to FILE")
+    outcome: tuple[str, ...] = ()
+    by: str | None = None
+    metric: tuple[str, ...] = ()
+    count: int | None = None
+    half_width: float | None = None
+    confidence: float = 0.95
+    finite_population: bool = False
+    output: str | None = None
 
 
 def run(options: Arguments) -> int:

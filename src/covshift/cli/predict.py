@@ -8,13 +8,12 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ..exceptions import InputError, NoOverlapError, WeightWarning
 from ..numerics.quiet import quiet
 from ..show.notes import Note
 from . import console
-from .command import argument, in_columns, in_intervals, in_output
 from .options import Json, Reading, Seed
 
 if TYPE_CHECKING:
@@ -43,40 +42,43 @@ class Arguments(Reading, Json, Seed):
     """Write one line per row, in the order of the table: id or row number, prediction, and for
     classes their probabilities. With --interval or --set also how far to trust it. Without -o a
     terminal shows the first lines, and a pipe gets all.
+
+    Arguments:
+      model  a file that covshift fit wrote
+      table  a table or a folder of them, or -
+
+    Columns:
+      --id COL  keep this column (default: as in fit)
+
+    Intervals:
+      --interval PERCENT...  columns lower and upper: the number is between them with this
+        probability, as in 90
+      --set PERCENT...  column set: classes, joined by |, that contain the true one with this
+        probability, as in 90
+      --calibration FILE  labelled rows that did not train the model; needed unless covshift fit had
+        --calibrate. The coverage then is for this table, which is read as a whole; otherwise for
+        the target of the fit
+      --by-class  sets with the coverage in every class, even rare ones; each class is calibrated by
+        its own rows of --calibration
+      --weight COL  probability weights of the rows of --calibration
+
+    Output:
+      --json  print the summary as JSON on stdout
+      -o, --output FILE  write the predictions (CSV; TSV for .tsv) to FILE
     """
 
-    model: str = argument("model", "a file that covshift fit wrote")
-    table: str = argument("table", "a table or a folder of them, or -")
-    id: str | None = in_columns("--id COL", "keep this column (default: as in fit)")
-    interval: tuple[float, ...] = in_intervals(
-        "--interval PERCENT...",
-        "columns lower and upper: the number is between them with this probability, as in 90",
-        kind=_percent,
-    )
-    set: tuple[float, ...] = in_intervals(
-        "--set PERCENT...",
-        "column set: classes, joined by |, that contain the true one with this probability, as in "
-        "90",
-        kind=_percent,
-    )
-    calibration: str | None = in_intervals(
-        "--calibration FILE",
-        "labelled rows that did not train the model; needed unless covshift fit had --calibrate. "
-        "The coverage then is for this table, which is read as a whole; otherwise for the target "
-        "of the fit",
-    )
-    by_class: bool = in_intervals(
-        "--by-class",
-        "sets with the coverage in every class, even rare ones; each class is calibrated by its "
-        "own rows of --calibration",
-    )
-    weight: str | None = in_intervals(
-        "--weight COL", "probability weights of the rows of --calibration"
-    )
-    json: bool = in_output("--json", "print the summary as JSON on stdout")
-    output: str | None = in_output(
-        "-o, --output FILE", "write the predictions (CSV; TSV for .tsv) to FILE"
-    )
+    kinds: ClassVar = {"interval": _percent, "set": _percent}
+
+    model: str = ""
+    table: str = ""
+    id: str | None = None
+    interval: tuple[float, ...] = ()
+    set: tuple[float, ...] = ()
+    calibration: str | None = None
+    by_class: bool = False
+    weight: str | None = None
+    json: bool = False
+    output: str | None = None
 
 
 def run(options: Arguments) -> int:

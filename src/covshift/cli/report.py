@@ -12,7 +12,6 @@ from ..exceptions import InputError, NoOverlapError
 from ..registry import NONE
 from ..show.words import in_order
 from . import console
-from .command import argument, in_columns, in_output
 from .compare import comparison_of
 from .evaluate import in_options
 from .judged import TASKS, batch_labels, target_labels
@@ -29,17 +28,24 @@ class Arguments(ComparisonOptions, Learner, Label, Verdict):
     """Write a report that any browser opens, without a network. The target may be a file of
     margins: see covshift margins. With several targets, or batches of one, it opens with a table of
     all and has a section for each; methods are not compared then.
+
+    Arguments:
+      more...  further targets
+
+    Columns:
+      --batch COL  batches of the target, such as months; each gets its own section (not a feature)
+
+    Output:
+      -o, --output FILE  write the report to FILE (needed)
+      --title TITLE  title of the report
     """
 
     needs: ClassVar = {"output": "-o FILE: name the file for the report"}
 
-    more: tuple[str, ...] = argument("target...", "further targets")
-    batch: str | None = in_columns(
-        "--batch COL",
-        "batches of the target, such as months; each gets its own section (not a feature)",
-    )
-    output: str = in_output("-o, --output FILE", "write the report to FILE (needed)", default="")
-    title: str | None = in_output("--title TITLE", "title of the report")
+    more: tuple[str, ...] = ()
+    batch: str | None = None
+    output: str = ""
+    title: str | None = None
 
 
 def run(options: Arguments) -> int:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from . import console
-from .command import argument, in_output
 from .options import KindOfLabel, Label, Output
 from .samples import samples_of
 
@@ -23,12 +22,16 @@ class Arguments(KindOfLabel, Label, Output):
     """Write a TOML file that says what each column is: edit it, and give it to other commands with
     --schema. Where a column could be read in two ways the safest is written, with the doubt beside
     it.
+
+    Arguments:
+      [target]  sample of the target population, in the same formats
+
+    Output:
+      -o, --output FILE  write the schema (TOML) to FILE
     """
 
-    target: str | None = argument(  # type: ignore[assignment]
-        "[target]", "sample of the target population, in the same formats"
-    )
-    output: str | None = in_output("-o, --output FILE", "write the schema (TOML) to FILE")
+    target: str | None = None  # type: ignore[assignment]
+    output: str | None = None
 
 
 def run(options: Arguments) -> int:

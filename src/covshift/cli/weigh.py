@@ -5,13 +5,12 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from ..exceptions import FewRowsWarning, InputError
 from ..numerics.quiet import quiet
-from ..registry import listed, weighters
+from ..registry import listed
 from . import console
-from .command import in_method, in_output, in_replicates
 from .options import Label, Verdict
 
 if TYPE_CHECKING:
@@ -40,56 +39,48 @@ class Arguments(Label, Verdict):
     """Write one weight per training row for use with R, Stata or any learner: the final weight, the
     design weight and the factor between them, replicate weights on request, and a codebook. The
     target may be a file of margins: see covshift margins.
+
+    Method:
+      --method NAME  {weighters} (default: the weights that covshift estimate uses, tilted-cdf for
+        target rows; with --limits cdf)
+      --by COL[,COL]  with margins and poststratification: the column, or two, whose cells are used
+      --limits LOW HIGH  bounds of the factors on the rows' weights, such as 0.3 3 (cdf, entropy,
+        raking)
+      --restrict overlap|  weigh towards the part of the target that the training rows cover
+
+    Replicates:
+      --replicates B:int  also write B replicate weights, for errors that count the fit of the
+        weights
+      --replicate-method bootstrap|jackknife  draws of both samples, or B groups of which each is
+        left out once (default: bootstrap where the weights solve an equation, else jackknife)
+      --strata COL  strata of the training sample's design
+      --cluster COL  clusters of rows drawn together
+      --finite-population  the target file is the whole population: it is not drawn again
+
+    Output:
+      -o, --output FILE  write the weights (CSV; TSV for .tsv) to FILE
+      --sum-to N  scale the weights to sum to the population's size N, a number or the word size for
+        that of the margins (default: mean one)
+      --codebook FILE  JSON that says what the columns are (default: beside -o, as
+        NAME.codebook.json)
+      --no-codebook  write no codebook
     """
 
-    method: str | None = in_method(
-        "--method NAME",
-        lambda: (
-            f"{listed(entry.name for entry in weighters())} (default: the weights that covshift "
-            "estimate uses, tilted-cdf for target rows; with --limits cdf)"
-        ),
-    )
-    by: str | None = in_method(
-        "--by COL[,COL]",
-        "with margins and poststratification: the column, or two, whose cells are used",
-    )
-    limits: tuple[float, float] | None = in_method(
-        "--limits LOW HIGH",
-        "bounds of the factors on the rows' weights, such as 0.3 3 (cdf, entropy, raking)",
-        kind=float,
-    )
-    restrict: str | None = in_method(
-        "--restrict overlap|", "weigh towards the part of the target that the training rows cover"
-    )
-    replicates: int | None = in_replicates(
-        "--replicates B:int",
-        "also write B replicate weights, for errors that count the fit of the weights",
-    )
-    replicate_method: Literal["bootstrap", "jackknife"] | None = in_replicates(
-        "--replicate-method bootstrap|jackknife",
-        "draws of both samples, or B groups of which each is left out once (default: bootstrap "
-        "where the weights solve an equation, else jackknife)",
-    )
-    strata: str | None = in_replicates("--strata COL", "strata of the training sample's design")
-    cluster: str | None = in_replicates("--cluster COL", "clusters of rows drawn together")
-    finite_population: bool = in_replicates(
-        "--finite-population",
-        "the target file is the whole population: it is not drawn again",
-    )
-    output: str | None = in_output(
-        "-o, --output FILE", "write the weights (CSV; TSV for .tsv) to FILE"
-    )
-    sum_to: float | str | None = in_output(
-        "--sum-to N",
-        "scale the weights to sum to the population's size N, a number or the word size for that "
-        "of the margins (default: mean one)",
-        kind=_population_size,
-    )
-    codebook: str | None = in_output(
-        "--codebook FILE",
-        "JSON that says what the columns are (default: beside -o, as NAME.codebook.json)",
-    )
-    no_codebook: bool = in_output("--no-codebook", "write no codebook")
+    kinds: ClassVar = {"limits": float, "sum_to": _population_size}
+
+    method: str | None = None
+    by: str | None = None
+    limits: tuple[float, float] | None = None
+    restrict: str | None = None
+    replicates: int | None = None
+    replicate_method: Literal["bootstrap", "jackknife"] | None = None
+    strata: str | None = None
+    cluster: str | None = None
+    finite_population: bool = False
+    output: str | None = None
+    sum_to: float | str | None = None
+    codebook: str | None = None
+    no_codebook: bool = False
 
     as_estimate: bool = False  # the weights that covshift estimate uses
 
