@@ -26,13 +26,14 @@ def main(argv: Sequence[str] | None = None) -> int:
             file=sys.stderr,
         )
         return 1
-    from . import console
     from .commands import parse
 
     argv = [_as_text(part) for part in (sys.argv[1:] if argv is None else argv)]
     try:
         options = parse(argv)
     except click.UsageError as error:
+        from . import console
+
         where = "covshift" if error.ctx is None else error.ctx.command_path
         console.complain(f"{error.format_message()}\nThe options: {where} --help")
         return 2

@@ -19,42 +19,12 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 import click
 
 from ..exceptions import InputError
-from ..registry import FILES, METRICS, QUANTITIES, corrections, learners, listed, weighters
-from ..show.words import meant, nearest
 
 GROUPS = (
     *("columns", "reading", "learning", "quantity", "or a model", "metrics", "method"),
     *("comparison", "cells", "replicates", "labels", "intervals", "output", "general"),
 )
 """Headings of options, in the order of the help."""
-
-LISTS: dict[str, Callable[[], str]] = {
-    "weighters": lambda: listed(entry.name for entry in weighters()),
-    "corrections": lambda: ", ".join(entry.name for entry in corrections()),
-    "learners": lambda: ", ".join(f"{entry.name}: {entry.about}" for entry in learners()),
-    "learner": lambda: learners()[0].name,
-    "rows": lambda: ", ".join(f"{entry.max_rows} for {entry.name}" for entry in learners()),
-    "weights": lambda: ", ".join(entry.name for entry in weighters()),
-    "methods": lambda: _default_methods(),
-    "metrics": lambda: listed(METRICS),
-    "class_metrics": lambda: _default_metrics("classes"),
-    "number_metrics": lambda: _default_metrics("numbers"),
-    "quantities": lambda: listed(QUANTITIES),
-}
-"""What help lists, by the name that stands for it."""
-
-
-def _default_metrics(task: str) -> str:
-    chosen = [entry for entry in METRICS.values() if entry.in_default and entry.task == task]
-    return ", ".join(entry.word or entry.name for entry in chosen)
-
-
-def _default_methods() -> str:
-    saved = [entry for entry in learners() if FILES in entry.can]
-    own = ", ".join(entry.name for entry in saved if entry.default is None)
-    named = [f"{entry.default} for {entry.name}" for entry in saved if entry.default is not None]
-    return "; ".join([*named, f"for {own} a choice by held-out rows"])
-
 
 C = TypeVar("C", bound="Options")
 
@@ -207,9 +177,19 @@ def _option(entry: Entry, options: type[Options]) -> Option:
 
 def _filled(about: str) -> str:
     """Put the lists of the registry where their names stand."""
+    from .lists import LISTS
+
     for name in re.findall(r"\{(\w+)\}", about):
         about = about.replace(f"{{{name}}}", LISTS[name]())
     return about
+
+
+def _meant(word: str, known: Iterable[str]) -> str:
+    """Guess which of the ``known`` words was meant."""
+    from ..show.words import nearest
+
+    near = nearest(word, known)
+    return "" if near is None else f" Did you mean {near}?"
 
 
 class Choice(click.Choice):  # type: ignore[type-arg]
@@ -220,8 +200,7 @@ class Choice(click.Choice):  # type: ignore[type-arg]
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter as error:
-            near = nearest(str(value), map(str, self.choices))
-            hint = "" if near is None else f" Did you mean {near}?"
+            hint = _meant(str(value), map(str, self.choices))
             raise click.BadParameter(error.message + hint, ctx, param) from None
 
 
@@ -253,9 +232,8 @@ class Command(click.Command):
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
             known = [flag for one in self.params for flag in one.opts if flag.startswith("--")]
-            near = nearest(error.option_name, known)
-            hint = f" Did you mean {near}?" if near else ""
-            raise click.UsageError(f"There is no option {error.option_name}.{hint}", ctx) from None
+            text = f"There is no option {error.option_name}.{_meant(error.option_name, known)}"
+            raise click.UsageError(text, ctx) from None
         except click.UsageError as error:
             hint = self._repeated(typed) if "extra" in error.message else ""
             if not hint:
@@ -311,8 +289,7 @@ class Group(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command; of a misspelt one say what it may have been."""
         if args[0] not in self.about and not args[0].startswith("-"):
-            hint = meant(args[0], self.about).replace("'", "")
-            ctx.fail(f"There is no command {args[0]!r}.{hint}")
+            ctx.fail(f"There is no command {args[0]!r}.{_meant(args[0], self.about)}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

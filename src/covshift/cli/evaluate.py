@@ -13,9 +13,9 @@ from ..registry import listed
 from ..show.notes import Note
 from . import console
 from .answers import show_answer, with_doubts
-from .judged import batch_labels, judged_of, predictions_of, target_labels, trained_on
+from .models import load_model
 from .options import Design, Doubts, Judged, NeededLabel, spelled
-from .predict import load_model
+from .predictions import batch_labels, judged_of, predictions_of, target_labels, trained_on
 from .samples import encoded, is_file_of_labels, numbers_of, samples_of
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from ..exceptions import InputError
 from . import console
 from .estimate import columns_beside
 from .evaluate import columns_beside as columns_of_model
-from .judged import judged_of, predictions_of
+from .models import load_model
 from .options import Json, Judged, Quantity, Roles, Seed
-from .predict import load_model
+from .predictions import judged_of, predictions_of
 from .quantity import made_quantity, of_categories, quantity_name, regressors
 from .samples import encoded, samples_of
 

@@ -90,7 +90,7 @@ def run(options: Arguments) -> int:
     """Weigh, write the weights and their codebook, and say how well they balance."""
     from ..margins.files import is_margins_file
     from ..weights import WEIGHTERS
-    from . import weigh_fit, weigh_output
+    from . import weigh_fit, weigh_output, weigh_replicates
 
     if options.method is None:
         plain = options.limits is None and options.by is None
@@ -108,7 +108,7 @@ def run(options: Arguments) -> int:
     if of_margins and options.restrict is not None:
         raise InputError(f"--restrict needs target rows, and {options.target} holds margins.")
     found = (weigh_fit.by_margins if of_margins else weigh_fit.by_rows)(options)
-    found = replace(found, replicates=weigh_output.replicates_of(found, options))
+    found = replace(found, replicates=weigh_replicates.replicates_of(found, options))
     weigh_output.write_weights(found, options)
     if options.codebook is not None:
         weigh_output.write_codebook(found, options)

@@ -159,9 +159,6 @@ def _asked(options: Arguments, method: str) -> Weighter:
     return weighter
 
 
-# ``--limits`` of ``covshift weigh``: bounds of the weights, and what they cost.
-
-
 def _weighter_of(options: Arguments, method: str) -> Any:
     """Make the weighter that --method names, with --limits."""
     weighter = as_weighter(method)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..exceptions import InputError
 from ..show.notes import Note
 from . import console
-from .predict import check_complete, finite
+from .models import check_complete, finite
 from .samples import chances_of_target, is_file_of_labels, labels_of_target
 
 if TYPE_CHECKING:
