@@ -1,8 +1,8 @@
 """The command line: ``covshift estimate``, evaluate, diagnose, compare, fit, predict and more.
 
-A command is a frozen dataclass of its options (`command`, `options`) and a function that reads
-frames, calls the library and prints the answer. It is imported when it is asked for, and heavy
-imports stay inside its functions, so that ``covshift --help`` is instant.
+A command is a frozen dataclass of its options, whose docstring is their table (`command`), and a
+function that reads files, calls the library and prints the answer. It is imported when it is asked
+for, and heavy imports stay inside its functions, so that ``covshift --help`` is instant.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ lists stands in the help as ``{weighters}``. Tables are inherited, as fields are
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
@@ -86,8 +87,6 @@ _TABLE = r"^([A-Z][a-z ]+):\n((?:  .+\n?)+)"
 
 
 def _entries(cls: type) -> list[Entry]:
-    if cls.__doc__ is None:
-        raise InputError("Commands keep their options in docstrings: run Python without -OO.")
     found = []
     for group, table in re.findall(
         r"^([A-Z][a-z ]+):\n((?:  .+\n?)+)", cleandoc(cls.__doc__), re.M
@@ -114,6 +113,8 @@ def flag_of(name: str) -> str:
 
 def click_command(name: str, options: type[Options]) -> Command:
     """Return the click command that gives an instance of ``options``."""
+    if sys.flags.optimize > 1:
+        raise click.UsageError("Options stand in docstrings: run Python without -OO.")
     params: list[click.Parameter] = [
         _option(entry, options) if entry.flags else _argument(entry) for entry in options.entries()
     ]
