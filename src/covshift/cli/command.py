@@ -88,9 +88,7 @@ _TABLE = r"^([A-Z][a-z ]+):\n((?:  .+\n?)+)"
 
 def _entries(cls: type) -> list[Entry]:
     found = []
-    for group, table in re.findall(
-        r"^([A-Z][a-z ]+):\n((?:  .+\n?)+)", cleandoc(cls.__doc__), re.M
-    ):
+    for group, table in re.findall(_TABLE, cleandoc(cls.__doc__ or ""), re.MULTILINE):
         for line in re.split(r"\n(?=  \S)", table.rstrip()):
             spec, _, about = line.strip().partition("  ")
             flags = tuple(part.rstrip(",") for part in spec.split() if part.startswith("-"))
