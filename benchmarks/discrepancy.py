@@ -39,7 +39,7 @@ from sklearn.linear_model import Ridge
 from sklearn.tree import DecisionTreeRegressor
 from weights import FUNCTIONS
 
-import covshift.machine.auto as auto
+import covshift.machine.ridge as ridge
 from covshift import VSVR, Kernel, Reweighted
 from covshift.corrections import Additive, Importance
 from covshift.datasets import make_survey
@@ -373,7 +373,7 @@ def weighted(paths, Y, folds, weights, place, rounding):
     return least(of_penalties.sum(axis=1)[None], rounding)[1]
 
 
-WAYS = {"plain": plain, "weighted": weighted, "ours": auto.by_importance}
+WAYS = {"plain": plain, "weighted": weighted, "ours": ridge.by_importance}
 
 
 def of_penalties(kernel, name, N, n, seed):
@@ -391,9 +391,9 @@ def of_penalties(kernel, name, N, n, seed):
 
     found = [error("none")]
     for way in WAYS.values():
-        auto.by_importance = way
+        ridge.by_importance = way
         found.append(error(Importance(w)))
-    auto.by_importance = WAYS["ours"]
+    ridge.by_importance = WAYS["ours"]
     return np.log(found)
 
 

@@ -38,7 +38,6 @@ ESTIMATORS = {
     "VSVR in cdf coordinates": VSVR(
         "additive", kernel=Kernel("rbf", width=1.0, coordinates="cdf"), reg=0.3
     ),
-    "VSVC, bounded": VSVC("additive", probability="qp", **FIXED),
     "landmarks": VSVC("blended", solver="primal", n_components=20, random_state=0, **TUNED),
     "landmarks and weights": VSVR(
         Importance("cdf"), solver="primal", n_components=20, random_state=0, **FIXED

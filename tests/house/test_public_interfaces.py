@@ -12,7 +12,6 @@ DOCUMENTED = {"_replace", "_fields", "_asdict", "_exit"}  # of named tuples and 
 
 STILL_READ = {
     "boosting/histogram.py": {"_predictors", "_baseline_prediction"},
-    "machine/dual.py": {"__pyx_capi__"},
     "plot/style.py": {"_left_title", "_right_title"},
 }
 

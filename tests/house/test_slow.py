@@ -53,7 +53,7 @@ def test_the_warning_points_at_the_call_of_fit(monkeypatch):
 
 
 def test_many_classes_are_told_before_the_work_begins(monkeypatch):
-    monkeypatch.setattr("covshift.machine.base.KernelMachine._tune_dual", None)
+    monkeypatch.setattr("covshift.machine.base.KernelMachine._tune", None)
     X, labels = rng.normal(size=(2000, 1)), np.arange(2000) // 4
     fixed = {"kernel": Kernel("rbf", width=1.0, coordinates="none"), "reg": 1.0}
     with pytest.raises(SlowWarning, match=r"2000 rows and 500 classes .* solver=\"primal\""):

@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from machines import VSVC, VSVR
@@ -17,17 +18,8 @@ from covshift.corrections import Gaussian, Importance, Unweighted, as_correction
 from covshift.corrections.auto import candidates, choose
 from covshift.data.fit import GivenWeights, check_problem
 from covshift.exceptions import OverlapWarning
-from covshift.machine.auto import (
-    _held_out,
-    by_importance,
-    features_of,
-    held_out_path,
-    lanczos_paths,
-    penalties,
-    target_weights,
-    tune_dual,
-)
-from covshift.machine.dual import small_factor
+from covshift.machine.auto import target_weights
+from covshift.machine.ridge import Features, by_importance, held_out_paths, penalties
 from covshift.numerics.folds import part_of, ranked_folds
 from covshift.numerics.kernels import KernelSum
 from covshift.operators import Diagonal
@@ -44,7 +36,7 @@ def curved(N, shift=1.0, seed=0):
     return X, f(X) + 0.2 * rng.normal(size=N), T, f(T)
 
 
-# The path of penalties by the steps of Lanczos
+# Held-out rows in features of the kernel
 
 
 def path_problem(kind, N=240, outputs=1):
@@ -61,36 +53,36 @@ def path_problem(kind, N=240, outputs=1):
     factors[:20] = 0.0 if kind == "zeros" else factors[:20]
     kernel = KernelSum(np.full(4, 0.2), linear=1.0, rbf=2.0, laplacian=0.05)
     folds = ranked_folds(X, Y, 4, w, repeats)
-    return Diagonal(w * factors), kernel(X, X), Y, folds, [fold.rest(w) for fold in folds]
+    return Diagonal(w * factors), kernel(X, X), Y, folds, w
 
 
 @pytest.mark.parametrize("outputs", [1, 2])
 @pytest.mark.parametrize("kind", ["plain", "ties", "constant", "repeats", "weights", "zeros"])
-def test_the_steps_of_lanczos_give_what_decompositions_give(kind, outputs):
-    V, K, Y, folds, parts = path_problem(kind, outputs=outputs)
-    regs = penalties(3.0, float(len(Y)))[4:]
-    found = lanczos_paths(V, K, Y, folds, parts, regs)
-    for fold, part, path in zip(folds, parts, found, strict=True):
-        R = small_factor(part_of(V, *part))
-        exact = held_out_path(R, K, Y, part[0], fold.rows, regs)
-        np.testing.assert_allclose(path, exact, atol=1e-4)
-        np.testing.assert_allclose(path[6:], exact[6:], atol=1e-7)
+def test_held_out_rows_are_predicted_by_the_closed_form_of_the_others(kind, outputs):
+    """In all features: every penalty, every fold, and parts of repeated rows."""
+    V, K, Y, folds, w = path_problem(kind, N=120, outputs=outputs)
+    regs = penalties(3.0, float(len(Y)))[4::4]
+    found = held_out_paths(V, Features.of(K).Psi, Y, w, folds, regs)
+    for fold, path in zip(folds, found, strict=True):
+        train, share = fold.rest(w)
+        dense = part_of(V, train, share).dense()
+        for reg, f in zip(regs, path, strict=True):
+            for j in range(outputs):
+                A, c = reference.closed_form(dense, K[np.ix_(train, train)], Y[train, j], reg)
+                expected = K[np.ix_(fold.rows, train)] @ A + c
+                np.testing.assert_allclose(f[:, j], expected, atol=1e-7)
 
 
-def test_a_kernel_without_large_eigenvalues_is_left_to_decompositions():
-    V, K, Y, folds, parts = path_problem("plain")
-    K = KernelSum(np.full(4, 1e3), laplacian=1.0)(
-        *2 * [np.random.default_rng(0).normal(size=(240, 4))]
-    )
-    K += np.diag(np.geomspace(1e-6, 1e6, 240))
-    assert lanczos_paths(V, K, Y, folds, parts, penalties(1.0, 240.0)) is None
-
-
-def test_the_first_features_are_those_of_all_pivots():
-    _, K, *_ = path_problem("plain")
-    few, many = features_of(K, 1e-9, 20), features_of(K, 1e-9, 200)
-    np.testing.assert_allclose(np.abs(few), np.abs(many[:, :20]), atol=1e-9)
-    assert features_of(np.ones((100, 100)), 1e-9, 5).shape == (100, 1)
+def test_all_features_are_the_kernel_and_the_first_are_the_largest():
+    _, K, *_ = path_problem("plain", N=60)
+    every = Features.of(K)
+    np.testing.assert_allclose(every.Psi @ every.Psi.T, K, atol=1e-10)
+    np.testing.assert_allclose(K[:, every.pivots] @ every.W, every.Psi, atol=1e-6)
+    left = [every.first(most).left_out for most in (5, 20, 60)]
+    assert left == sorted(left, reverse=True)
+    assert left[-1] < 1e-12
+    assert Features.of(np.ones((100, 100))).Psi.shape == (100, 1)
+    assert Features.of(np.zeros((9, 9))).Psi.shape == (9, 0)
 
 
 # The penalty of importance weights
@@ -202,52 +194,33 @@ def test_candidates_are_predicted_as_machines_without_the_rows_of_a_fold_are(ker
     problem, regs = problem_of(X, y, T), np.array([0.3, 1.0, 3.0])
     K = VSVR("none", kernel=kernel).fit(X, y).kernel_(X, X)
     folds = ranked_folds(problem.X, problem.Y, 5, problem.w)
-    weights = target_weights(problem)
-    found = _held_out(problem, weights, features_of(K, 1e-12, 60), regs, 0.0, folds)
-    assert list(found) == ["none", "blended", "cdf"]
-    for name, correction in candidates(weights).items():
+    for correction in candidates(target_weights(problem)).values():
         V = problem.operator(correction)
-        for fold in folds:
+        paths = held_out_paths(V, Features.of(K).Psi, problem.Y, problem.w, folds, regs)
+        for fold, path in zip(folds, paths, strict=True):
             train = np.setdiff1d(np.arange(60), fold.rows)
-            R = small_factor(V.subset(train))
-            exact = held_out_path(R, K, problem.Y, train, fold.rows, regs)
-            for f, expected in zip(found[name], exact, strict=False):
-                np.testing.assert_allclose(f[fold.rows], expected, atol=1e-6)
+            dense = V.subset(train).dense()
+            for reg, f in zip(regs, path, strict=True):
+                A, c = reference.closed_form(dense, K[np.ix_(train, train)], y[train], reg)
+                expected = K[np.ix_(fold.rows, train)] @ A + c
+                np.testing.assert_allclose(f[:, 0], expected, atol=1e-6)
 
 
 def test_few_features_hardly_change_what_a_candidate_differs_by():
     X, y, T, _ = curved(200)
     problem, model = problem_of(X, y, T), covshift.VSVR("none", fast=True).fit(X, y)
-    K, regs = model.kernel_(X, X), np.array([model.reg_])
+    every = Features.of(model.kernel_(X, X))
     folds = ranked_folds(problem.X, problem.Y, 5, problem.w)
-    weights = target_weights(problem)
     moves = []
-    for most in (200, 15):
-        Psi = features_of(K, 1e-12, most)
-        left = float(np.mean(np.diag(K) - (Psi**2).sum(axis=1)))
-        found = _held_out(problem, weights, Psi, regs, left, folds, np.zeros((200, 1)))
-        assert np.abs(found["none"]).max() < 1e-12  # differences from what the machine predicts
-        moves.append(found["cdf"][0, :, 0])
-    assert Psi.shape[1] == 15
-    assert np.corrcoef(*moves)[0, 1] > 0.9
-
-
-def test_a_kernel_of_low_rank_is_tuned_in_its_features_as_in_its_values():
-    X, y, T, _ = curved(80)
-    problem = problem_of(X, y, T)
-    kernel = VSVR("none", kernel="linear").fit(X, y).kernel_
-    folds = ranked_folds(problem.X, problem.Y, 5, problem.w)
-    slow, quick = (
-        tune_dual(
-            Diagonal(problem.w),
-            *(problem.X, problem.Y, problem.w, [kernel], folds),
-            in_features=flag,
+    for some in (every, every.first(15)):
+        regs = np.array([model.reg_ + some.left_out])
+        plain, cdf = (
+            held_out_paths(problem.operator(V), some.Psi, problem.Y, problem.w, folds, regs)
+            for name, V in candidates(target_weights(problem)).items()
+            if name != "blended"
         )
-        for flag in (False, True)
-    )
-    np.testing.assert_allclose(quick.errors, slow.errors, rtol=1e-7)
-    np.testing.assert_allclose(quick.held_out, slow.held_out, rtol=1e-6)
-    assert quick.reg == slow.reg
+        moves.append(np.concatenate([b[0] - a[0] for a, b in zip(plain, cdf, strict=True)])[:, 0])
+    assert np.corrcoef(*moves)[0, 1] > 0.9
 
 
 def test_candidates_take_the_penalty_of_the_uncorrected_machine_or_a_stronger_one():
@@ -445,11 +418,9 @@ def test_a_straight_line_uses_the_target_by_default():
 
 def test_where_there_is_no_choice_the_default_is_no_correction():
     X, y, T, _ = curved(60)
-    labels = y > 0
     blocks = covshift.VSVR(kernel="linear").partial_fit(X, y, X_target=T)
-    bounded = covshift.VSVC(kernel="linear", probability="qp").fit(X, labels, X_target=T)
     given = covshift.VSVR(kernel="precomputed").fit(X @ X.T, y)
-    for model in (blocks, bounded, given):
+    for model in (blocks, given):
         assert isinstance(model.correction_, Unweighted)
         assert not hasattr(model, "selection_report_")
 
@@ -491,14 +462,12 @@ def test_the_choice_is_that_of_the_weighted_sample():
     np.testing.assert_allclose(weighted.predict(T), plain.predict(T))
 
 
-def test_a_precomputed_kernel_blocks_and_bounded_machines_are_refused():
+def test_a_precomputed_kernel_and_blocks_are_refused():
     X, y, T, _ = curved(60)
     with pytest.raises(ValueError, match="needs points"):
         VSVR("auto", kernel="precomputed").fit(X @ X.T, y)
     with pytest.raises(ValueError, match="partial_fit cannot use it"):
         VSVR("auto").partial_fit(X, y, X_target=T)
-    with pytest.raises(ValueError, match="mixes two"):
-        VSVC("auto", probability="qp").fit(X, y > 0, X_target=T)
 
 
 def test_auto_is_no_correction_by_itself():

@@ -325,15 +325,6 @@ def test_rows_of_no_weight_are_not_there():
         assert one.predict(T) == pytest.approx(other.predict(T), abs=1e-8)
 
 
-def test_bounds_hold_at_training_rows_where_there_are_no_others():
-    X, T = continuous()
-    y = X[:, 0] > 0
-    model = VSVC("blended", kernel="rbf", probability="qp").fit(X, y, X_target=every_value(T))
-    f = model.decision_function(X) + 0.5
-    assert f.min() > -1e-6
-    assert f.max() < 1 + 1e-6
-
-
 @pytest.mark.filterwarnings("ignore::covshift.exceptions.MarginsWarning")
 def test_a_precomputed_kernel_has_no_columns_for_margins():
     X, T = continuous()

@@ -113,7 +113,6 @@ FUNCTIONS = {
     for kind, y in ((VSVC, TWO), (VSVR, NUMBER))
 } | {
     "landmarks": (VSVC(solver="primal", n_components=9, random_state=0), THREE),
-    "bounded": (VSVC(probability="qp"), TWO),
     "no probabilities": (VSVC(probability=None), THREE == 0),
     "chosen width": (VSVR(kernel=Kernel(width="cv", coordinates="cdf")), NUMBER),
     "polynomial": (VSVR(kernel=Kernel("poly", degree=2)), np.column_stack([NUMBER, -NUMBER])),

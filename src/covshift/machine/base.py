@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -26,15 +26,17 @@ from ..numerics.parallel import one_blas_thread
 from ..numerics.progress import warn_if_slow
 from ..numerics.row_sample import RowSample
 from ..registry import NONE
-from .auto import Tuning, kernel_scale, kernel_spread, mix_exact, mix_on_landmarks, tune_dual
-from .dual import solve_dual
+from .auto import Mixture, mixture_of, target_weighter
 from .expansion import Expansion
 from .landmarks import LandmarksFit
+from .ridge import Features, Tuning, entries, kernel_scale, kernel_spread, solve_exactly, tune
 from .search import choose_kernels
 
 _FAR_FROM_ZERO = 1e-8  # spread of kernel values, of their size, that rounding spoils
 _DUAL_ROWS = 3000  # solver="auto" is exact up to here: a kernel matrix of 72 MB
 _PAIRED_ROWS = 10_000  # and up to here where V needs all pairs: 800 MB
+_ILL_CONDITIONED = 1e14
+_COMPARED = 120  # features in which corrections are compared: three V, and only what they differ by
 _SECONDS = 4e-8  # of the exact machine, for each pair of rows and output
 _FITTED = (
     "_f",
@@ -117,15 +119,9 @@ class KernelMachine(LandmarksFit):
             )
         if self._solver(problem.N) == "dual":
             with one_blas_thread(problem.N**2):
-                found = self._fit_dual(problem, kernels, hold_out=chooses)
-                if chooses:
-                    mix_exact(self, problem, *found)
+                self._fit_exact(problem, kernels, chooses=chooses)
         else:
-            self._start_primal(problem, kernels, problem.X)
-            self._add_and_solve(problem)
-            if chooses:
-                mix_on_landmarks(self, problem)
-            self._stream = None  # its sums would serve further blocks only
+            self._fit_on_landmarks(problem, kernels, chooses=chooses)
         self.__dict__.pop("_sample", None)
         return self
 
@@ -161,13 +157,8 @@ class KernelMachine(LandmarksFit):
 
     # The exact machine
 
-    def _fit_dual(
-        self, problem: FitProblem, kernels: Sequence[Any], *, hold_out: bool
-    ) -> tuple[Tuning, Sequence[Fold], Real]:
-        """Fit; return what was compared, the folds, and the kernel values.
-
-        ``hold_out`` asks for predictions of held-out rows, for whoever goes on from here.
-        """
+    def _fit_exact(self, problem: FitProblem, kernels: Sequence[Any], *, chooses: bool) -> None:
+        """Fit in all features of the kernel, and mix in a correction where one is to be found."""
         outputs = problem.Y.shape[1]
         warn_if_slow(
             f"{type(self).__name__} of {problem.N} rows and {outputs} classes or outputs",
@@ -175,42 +166,57 @@ class KernelMachine(LandmarksFit):
             'Use solver="primal", whose cost is linear in the rows, or join rare classes.',
             stacklevel=4,
         )
-        V = self._operator(problem)
-        given = problem.X if self._kernel.name == "precomputed" else None
-        tuning, folds = self._tune_dual(V, problem, kernels, given, hold_out=hold_out)
+
+        def values(kernel: Any) -> Real:
+            return problem.X if kernel is None else np.asarray(kernel(problem.X, problem.X))
+
+        V = entries(problem.operator(self.correction_))
+        self.target_coverage_ = problem.coverage(self.correction_, stacklevel=5)
+        tuning, folds = self._tune(V, problem, kernels, values, hold_out=chooses)
         kernel, self.reg_ = kernels[tuning.best[0]], tuning.reg
-        K = kernel(problem.X, problem.X) if given is None else given
-        self._solve_dual(V, problem, K)
-        self._f = Expansion(kernel, problem.X, self.dual_coef_, self.intercept_)
-        self._after_dual(problem, V, K)
-        if self._uses_held_out() and tuning.held_out is not None and not hold_out:
-            points = None if given is not None else problem.X
-            self._learn_from_held_out(tuning.held_out, points, problem.Y, problem.w, folds)
-        return tuning, folds, K
+        features = tuning.features or Features.of(values(kernel))
 
-    def _operator(self, problem: FitProblem) -> Any:
-        V = problem.operator(self.correction_)
-        self.target_coverage_ = problem.coverage(self.correction_, stacklevel=6)
-        return V
+        def solved(V: Any, reg: float) -> tuple[Real, Real]:
+            fit = solve_exactly(V, features, problem.Y, reg)
+            if fit.condition > _ILL_CONDITIONED:
+                self._warn_of_condition(kernel_spread(values(kernel), problem.w))
+            return fit.A, fit.c
 
-    def _solve_dual(
-        self, V: Any, problem: FitProblem, K: Real, entries: Real | None = None
-    ) -> None:
-        solution = solve_dual(V, K, problem.Y, reg=self.reg_, entries=entries)
-        if solution.ill_conditioned:
-            self._warn_of_condition(kernel_spread(K, problem.w))
-        self.rank_ = solution.rank
-        self.dual_coef_, self.intercept_ = solution.A, solution.c
+        f = solved(V, self.reg_)
+        held_out = tuning.held_out
+        if chooses:
+            some = features.first(_COMPARED)
+            mixture = mixture_of(
+                problem, some, self.reg_, folds, held_out, stronger=self.reg == "cv"
+            )
+            if mixture.share:
+                correction = mixture.correction(mixture.weights)
+                V = entries(problem.operator(correction))
+                self.target_coverage_ = problem.coverage(correction, stacklevel=5)
+                f = mixture.of(f, solved(V, mixture.reg))
+            self._tell_of(mixture)
+            if held_out is not None:
+                held_out = held_out + mixture.moves(folds)
+        self.rank_ = features.Psi.shape[1]
+        self.dual_coef_, self.intercept_ = f
+        self._f = Expansion(kernel, problem.X, *f)
+        if self._uses_held_out() and held_out is not None:
+            points = None if kernel is None else problem.X
+            self._learn_from_held_out(held_out, points, problem.Y, problem.w, folds)
 
-    def _after_dual(self, problem: FitProblem, V: Any, K: Real) -> None:
-        """Let a subclass change the exact solution."""
+    def _tell_of(self, mixture: Mixture) -> None:
+        """Keep what was chosen and why; correction and penalty are those of what is mixed in."""
+        self.selection_report_ = mixture.report(self.reg_)
+        self.correction_ = mixture.correction(target_weighter())
+        if mixture.share:
+            self.reg_ = mixture.reg
 
-    def _tune_dual(
+    def _tune(
         self,
         V: Any,
         problem: FitProblem,
         kernels: Sequence[Any],
-        given: Real | None,
+        values: Callable[[Any], Real],
         *,
         hold_out: bool,
     ) -> tuple[Tuning, Sequence[Fold]]:
@@ -219,16 +225,12 @@ class KernelMachine(LandmarksFit):
         compared = regs is None or len(kernels) > 1
         folds: Sequence[Fold] = []
         if compared or hold_out or self._uses_held_out():
-            n_folds = int(self.n_folds)
-            folds = ranked_folds(problem.X, problem.Y, n_folds, problem.w)
+            folds = ranked_folds(problem.X, problem.Y, int(self.n_folds), problem.w)
         if len(folds) < 2:  # nothing to hold out
             if regs is None:
-                K = given if given is not None else kernels[0](problem.X, problem.X)
-                regs = np.array([kernel_scale(K, problem.w)])
+                regs = np.array([kernel_scale(values(kernels[0]), problem.w)])
             return Tuning(tuple(kernels[:1]), regs[None, :], np.zeros((1, 1))), []
-        tuning = tune_dual(
-            V, problem.X, problem.Y, problem.w, kernels, folds, given, regs, in_features=hold_out
-        )
+        tuning = tune(V, problem.Y, problem.w, kernels, values, folds, regs)
         if compared:
             self.reg_path_ = tuning.path()
         return tuning, folds
@@ -255,7 +257,7 @@ class KernelMachine(LandmarksFit):
             return f"correction={self.correction!r} was asked for."
         return (
             "No correction: by default fit compares corrections where it is given X_target, with "
-            "all rows in memory, a kernel of points and probabilities that are not bounded."
+            "all rows in memory and a kernel of points."
         )
 
     def _chooses(self, X_target: Any) -> bool:

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
-from ..corrections.auto import is_auto
-from ..data.fit import FitProblem, GivenWeights
+from ..data.fit import GivenWeights
 from ..data.labels import (
     at_least_two,
     check_labels,
@@ -26,13 +25,10 @@ from ..exceptions import InputError
 from ..numerics.array import Real, like, namespace, to_numpy
 from ..numerics.coordinates import Centered, Unchanged
 from ..numerics.folds import Fold
-from ..numerics.hashing import RowUnits
 from ..numerics.row_sample import label_keys
 from .base import KernelMachine
 from .calibration import Calibration, calibrate, probabilities
-from .dual import Dual, bounded_expansion, small_factor
 from .leave_one_out import LeaveOneOutClassifier
-from .primal import Primal
 
 
 def _gives_probabilities(machine: Any) -> bool:
@@ -59,7 +55,7 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     correction : str, correction or None
         How V is made: a name or an object of `covshift.corrections`. None, the default, is "auto"
         where `fit` is given a target, and "none" where it is not, or leaves no choice: rows in
-        blocks or on a device, a precomputed kernel, ``probability="qp"``. "auto" compares no
+        blocks or on a device, a precomputed kernel. "auto" compares no
         correction, "blended" and CDF weights by importance-weighted cross-validation, and mixes the
         better one with the uncorrected machine as far as the evidence goes (theory, section 3.4). A
         kernel that is flexible enough seldom needs one; a kernel that is too simple, such as
@@ -84,13 +80,11 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
         Landmarks of the primal solver, drawn from the training rows.
     fast : bool
         Search the kernel on 150 rows instead of 300 and then 1000, in fewer steps.
-    probability : {"logistic", "clip", "qp", None}
+    probability : {"logistic", "clip", None}
         How f, which is least squares and can leave [0, 1], becomes probabilities. "logistic": a
         logistic model of predictions for held-out rows, f beside a linear model (theory,
-        eq. 3.12); `decision_function` and `predict` follow it. "clip" cuts f off. "qp" solves the
-        constrained problem 0 <= f <= 1 at training and target points (exact solver only; margins
-        have no points). With
-        None there is no `predict_proba`, and `decision_function` gives f as it is.
+        eq. 3.12); `decision_function` and `predict` follow it. "clip" cuts f off.
+        With None there is no `predict_proba`, and `decision_function` gives f as it is.
     n_folds : int
         Folds for "cv", of single rows. The order of the rows does not matter, and small whole
         sample weights are dealt as repeated rows.
@@ -126,7 +120,7 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     target_coverage_ : float
         Share of the training rows, by weight, that the target sees.
     rank_ : int
-        Rows of the factor of V that the exact solver used.
+        Rank of the kernel matrix up to rounding: features that the exact solver used.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
@@ -159,7 +153,7 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
     _calibration: Calibration | None = None
     _rules: ClassVar[Rules] = {
         **KernelMachine._rules,
-        "probability": one_of("logistic", "clip", "qp", None),
+        "probability": one_of("logistic", "clip", None),
     }
 
     def __init__(
@@ -313,11 +307,6 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
 
         Takes what `fit` took. See `LeaveOneOutClassifier` for what it answers and what it costs.
         """
-        if self.probability == "qp":
-            raise InputError(
-                "probability='qp' bounds f, and f without a row has a closed form only where it is "
-                "not bounded. Use probability='logistic' or 'clip'."
-            )
         weights = GivenWeights(sample_weight, target_weight)
         return LeaveOneOutClassifier(self, X, y, X_target, weights)
 
@@ -347,34 +336,6 @@ class VSVC(ClassifierMixin, KernelMachine):  # type: ignore[misc]
 
     def _label_keys(self, y: NDArray[Any]) -> Any:
         return label_keys(y)
-
-    def _can_choose(self) -> bool:
-        return super()._can_choose() and self.probability != "qp"
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if self.probability == "qp" and is_auto(self.correction):
-            raise InputError(
-                "probability='qp' bounds one machine, and correction='auto' mixes two. Use "
-                "probability='logistic', or choose a correction."
-            )
-
-    def _after_dual(self, problem: FitProblem, V: Any, K: Real) -> None:
-        if self.probability == "qp":
-            no_rows = self._kernel.name == "precomputed" or problem.cuts is not None
-            T = problem.T[:0] if no_rows else problem.T[problem.target.kept]
-            dual = Dual(small_factor(V), K)
-            self._f = bounded_expansion(self._f, dual, problem.X, T, K, self.reg_)
-
-    def _primal(
-        self, kernel: Any, Z: Real, target_sums: Any, units: RowUnits, example: Any = None
-    ) -> Primal:
-        if self.probability == "qp":
-            raise InputError(
-                "probability='qp' needs the exact solver. Use solver='dual', or "
-                "probability='logistic'."
-            )
-        return super()._primal(kernel, Z, target_sums, units, example)
 
     def _read_outcomes(self, X: Any, y: Any) -> NDArray[Any]:
         return check_labels(self, X, y)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,15 +63,9 @@ class LandmarkBasis:
     K(x, Z) would be a visible part of their features. So equal landmarks do no harm.
     """
 
-    def __init__(
-        self,
-        K: Real,
-        smallest: float,
-        squared: float = _SQUARED,
-        eigh: Callable[[Real], tuple[Real, Real]] = np.linalg.eigh,
-    ) -> None:
+    def __init__(self, K: Real, smallest: float, squared: float = _SQUARED) -> None:
         with one_blas_thread(K.size):
-            s, U = eigh((K + K.T) / 2)
+            s, U = np.linalg.eigh((K + K.T) / 2)
         kept = s > smallest * max(float(s[-1]), 0.0)
         s, U = s[kept], U[:, kept]
         self.W = np.asarray(U / np.sqrt(s))  # (D, r)

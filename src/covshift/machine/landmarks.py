@@ -18,6 +18,7 @@ from ..data.fit import (
     check_device_problem,
     check_problem,
     encode_problem,
+    some_rows,
     take_columns,
 )
 from ..data.validation import (
@@ -32,15 +33,17 @@ from ..encoding.samples import numbers_only
 from ..exceptions import InputError
 from ..numerics.array import Array, Real, Rows, is_torch, like, namespace, to_numpy
 from ..numerics.coordinates import Ranked
-from ..numerics.device.arrays import DeviceColumns, device_eigh, enough_memory
+from ..numerics.device.arrays import DeviceColumns, enough_memory
 from ..numerics.device.kernels import KERNELS as DEVICE_KERNELS
 from ..numerics.device.kernels import DeviceExpansion, features, row_blocks
-from ..numerics.folds import hashed_folds
+from ..numerics.folds import Fold, hashed_folds, ranked_folds
 from ..numerics.hashing import RowUnits
 from ..numerics.kernels import Kernel, landmarks
 from ..operators import TargetSums
+from .auto import mixture_of, target_weights
 from .expansion import Expansion
 from .primal import FoldSums, Partial, Primal, SquaresOnce
+from .ridge import Features
 from .search import best_of
 
 # The fitted function of a kernel machine: from new rows, of whatever kind, to values.
@@ -106,6 +109,7 @@ class LandmarksFit(FittedFunction):
     """What a kernel machine does with ``solver="primal"``; `KernelMachine` has the rest."""
 
     kernel: Any
+    reg_: float
     _stream: Primal | None
 
     @property
@@ -113,11 +117,40 @@ class LandmarksFit(FittedFunction):
         """The kernel that is asked for, with its options."""
         return Kernel.of(self.kernel)
 
-    def _start_primal(
-        self, problem: FitProblem, kernels: Sequence[Any], whole: Real | None
+    def _fit_on_landmarks(
+        self, problem: FitProblem, kernels: Sequence[Any], *, chooses: bool
     ) -> None:
-        Z = self._landmarks(problem)
-        self._start_stream(problem, self._best_of(kernels), whole, Z)
+        """Fit by sums over the rows, and mix in a correction where one is to be found."""
+        kernel, Z = self._best_of(kernels), self._landmarks(problem)
+        stream = self._stream_of(problem, self.correction_, kernel, Z)
+        self._solve(stream)
+        if not chooses:
+            return
+        some = problem.rows(some_rows(problem.N, check_random_state(self.random_state)))
+        folds = ranked_folds(some.X, some.Y, min(int(self.n_folds), some.N), some.w)
+        Psi = kernel(some.X, Z) @ stream.basis.W
+        features = Features(Psi, np.empty(0, dtype=np.intp), np.einsum("ij,ij->i", Psi, Psi))
+        mixture = mixture_of(some, features, self.reg_, folds, stronger=self.reg == "cv")
+        learns = self._uses_held_out() and len(stream.folds) > 1
+        if mixture.share:
+            weights = mixture.weights if some.N == problem.N else target_weights(problem)
+            other = self._stream_of(problem, mixture.correction(weights), kernel, Z)
+            total = other.total()
+            self.target_coverage_ = total.covered / total.weight
+            plain = self.coef_, self.intercept_
+            self._expand(other, *mixture.of(plain, other.fit(mixture.reg)))
+            if learns:
+                f_0, _ = self._held_out_of_sample(stream, self.reg_)
+                f, folds = self._held_out_of_sample(other, mixture.reg)
+                self._learn_from_sample(f_0 + mixture.share * (f - f_0), folds)
+        self._tell_of(mixture)
+
+    def _stream_of(self, problem: FitProblem, correction: Any, kernel: Any, Z: Real) -> Primal:
+        """Return the sums over all rows of a problem in memory."""
+        target_sums = problem.target_sums(correction, problem.X)
+        stream = self._primal(kernel, Z, target_sums, problem.units)
+        stream.add(problem.X, problem.Y, problem.w)
+        return stream
 
     def _landmarks(self, problem: FitProblem) -> Real:
         random_state = check_random_state(self.random_state)
@@ -127,10 +160,6 @@ class LandmarksFit(FittedFunction):
         """Return the kernel for the fit on landmarks: several are compared on the sample."""
         sample, Y = self._sample
         return best_of(kernels, sample, Y, int(self.n_folds))
-
-    def _start_stream(self, problem: FitProblem, kernel: Any, whole: Real | None, Z: Real) -> None:
-        target_sums = problem.target_sums(self.correction_, whole)
-        self._stream = self._primal(kernel, Z, target_sums, problem.units)
 
     def _primal(
         self, kernel: Any, Z: Real, target_sums: Any, units: RowUnits, example: Any = None
@@ -177,13 +206,6 @@ class LandmarksFit(FittedFunction):
             setattr(self, name, like(getattr(self, name), X))
         return self
 
-    def _add_and_solve(self, problem: FitProblem, reg: float | None = None) -> None:
-        stream = self._stream
-        if stream is None:
-            raise RuntimeError("There is no stream to add to.")
-        stream.add(problem.X, problem.Y, problem.w)
-        self._solve(stream, reg)
-
     def _solve(self, stream: Primal, reg: float | None = None) -> None:
         """Fit, from the sums in ``stream``, with a penalty that is given or chosen."""
         total = stream.total()
@@ -206,13 +228,23 @@ class LandmarksFit(FittedFunction):
             self.reg_path_ = tuning.path()
         else:
             self.reg_ = 1.0 if self.reg == "cv" else float(self.reg)
-        self.coef_, self.intercept_ = stream.fit(self.reg_)
-        self.landmarks_ = stream.Z
-        self._f = Expansion(stream.kernel, stream.Z, self.coef_, self.intercept_)
+        self._expand(stream, *stream.fit(self.reg_))
         if self._uses_held_out() and len(stream.folds) > 1:
-            sample, Y = self._sample
-            f, folds = stream.held_out(sample.X, Y, sample.counts, sample.repeats, self.reg_)
-            self._learn_from_held_out(f, sample.X, Y, sample.counts, folds)
+            self._learn_from_sample(*self._held_out_of_sample(stream, self.reg_))
+
+    def _expand(self, stream: Primal, coef: Real, c: Real) -> None:
+        """Keep f by its coefficients on the landmarks (D, k) and its intercept (k,)."""
+        self.coef_, self.intercept_, self.landmarks_ = coef, c, stream.Z
+        self._f = Expansion(stream.kernel, stream.Z, coef, c)
+
+    def _held_out_of_sample(self, stream: Primal, reg: float) -> tuple[Real, list[Fold]]:
+        """Return what the rows of the sample get without their folds, and the folds."""
+        sample, Y = self._sample
+        return stream.held_out(sample.X, Y, sample.counts, sample.repeats, reg)
+
+    def _learn_from_sample(self, f: Real, folds: list[Fold]) -> None:
+        sample, Y = self._sample
+        self._learn_from_held_out(f, sample.X, Y, sample.counts, folds)
 
     def _partial_fit(self, X: Any, Y: Real, X_target: Any, weights: GivenWeights) -> Self:
         if self._is_first_block():
@@ -233,7 +265,10 @@ class LandmarksFit(FittedFunction):
             self.correction_ = self._one_correction()
             self._columns = problem.columns
             problem.warn_if_apart(self, self.correction_, stacklevel=3)
-            self._start_primal(problem, self._choose_kernels(problem), None)
+            kernel = self._best_of(self._choose_kernels(problem))
+            target_sums = problem.target_sums(self.correction_, None)
+            Z = self._landmarks(problem)
+            self._stream = self._primal(kernel, Z, target_sums, problem.units)
             self._by_blocks = True
         else:
             of_target = (X_target, weights.target_weight)
@@ -243,8 +278,10 @@ class LandmarksFit(FittedFunction):
                 )
             problem = check_problem(X, Y, None, weights, streamed=True)
             problem = problem.scaled(weights.mean(len(Y)) / self._weight_unit)
-        if problem.N:
-            self._add_and_solve(problem)
+        stream = self._stream
+        if problem.N and stream is not None:
+            stream.add(problem.X, problem.Y, problem.w)
+            self._solve(stream)
         return self
 
     def _is_first_block(self) -> bool:
@@ -278,15 +315,8 @@ class DevicePrimal(Primal):
         units: RowUnits,
         example: Array,
     ) -> None:
+        super().__init__(kernel, Z, target_sums, n_folds=n_folds, units=units)
         example = example.double()
-        super().__init__(
-            kernel,
-            Z,
-            target_sums,
-            n_folds=n_folds,
-            units=units,
-            eigh=lambda K: device_eigh(K, example),
-        )
         self._features = features(kernel, Z, example)
 
     def partial(self, X: Array, Y: Array, w: Array) -> Partial:

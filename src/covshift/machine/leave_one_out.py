@@ -27,9 +27,9 @@ from ..numerics.quiet import quiet
 from ..operators import Diagonal, VOperator
 from ..operators.base import blocks
 from .auto import target_weights
-from .dual import Dual, small_factor
 from .expansion import LandmarkBasis
 from .primal import SMALLEST
+from .ridge import Features, entries
 
 _AGREE = 1e-4  # of the spread of y: how far f may be from that of the fit
 _ENTRIES = 1 << 22  # numbers that a block of new rows holds
@@ -243,9 +243,11 @@ def _left_out(machine: Any, V: VOperator, problem: FitProblem, reg: float) -> Le
     f = machine._f
     if _on_landmarks(machine):
         W = LandmarkBasis(f.kernel(f.Z, f.Z), SMALLEST).W
-        return landmark_left_out(V, f.kernel(problem.X, f.Z) @ W, W, problem.Y, reg)
-    K = problem.X if f.kernel is None else f.kernel(problem.X, problem.X)
-    return exact_left_out(V, K, problem.Y, reg)
+        return left_out(V, f.kernel(problem.X, f.Z) @ W, W, problem.Y, reg)
+    features = Features.of(problem.X if f.kernel is None else f.kernel(problem.X, problem.X))
+    W = np.zeros((problem.N, len(features.pivots)))
+    W[features.pivots] = features.W
+    return left_out(entries(V), features.Psi, W, problem.Y, reg, exact=True)
 
 
 # What every row does to the fitted function: f without row i in closed form (theory, section 3.8).
@@ -253,7 +255,7 @@ def _left_out(machine: Any, V: VOperator, problem: FitProblem, reg: float) -> Le
 # f minimises  r'Vr + reg ||f||^2  with r = f(X) - Y; without row i it minimises the same, row and
 # column i of V left out. Let e_i = f_{-i}(x_i) - y_i. If y_i moves to y_i + e_i, row i has no
 # residual at f_{-i}, and nothing but the pull (Vr)_i of the other rows on f(x_i) tells the two
-# problems apart: a force t_i takes it away. With P the covariance G of eq. 3.6 at the training rows
+# problems apart: a force t_i takes it away. With P the covariance of eq. 3.15 at the training rows
 # and the smoother H = PV, both move f along a line,
 #
 #     f_{-i}(x) = f(x) + e_i [P(x, X) V]_i + t_i P(x, x_i) ,
@@ -291,57 +293,14 @@ class LeftOut:
         return found
 
 
-def exact_left_out(V: VOperator, K: Real, Y: Real, reg: float) -> LeftOut:
-    """Leave out every row of the exact machine; the basis are the kernels of the N rows.
+def left_out(
+    V: VOperator, Psi: Real, W: Real, Y: Real, reg: float, *, exact: bool = False
+) -> LeftOut:
+    """Leave out every row of a machine with features Psi = K(X, Z) W (N, r).
 
-    With W = R'MR, M = S^-1 - S^-1 r r'S^-1 / rho, rho = r'S^-1 r and s = R'S^-1 r / rho:
-    A = WY, c = s'Y, H = KW + 1s', V - VPV = reg W. O(N^3) time, O(N^2) memory.
-    """
-    N = len(Y)
-    dual = Dual(small_factor(V), K)
-    inverse, condition = dual.system(reg)
-    solution = dual.solution(inverse, condition, Y)
-    coef = np.vstack([solution.A, solution.c])
+    Where V sees no row, f is zero, and of the ``exact`` machine the mean of Y.
 
-    def without(i: int) -> Real:
-        rest = np.delete(np.arange(N), i)
-        part, found = V.subset(rest), np.zeros_like(coef)
-        if not part.diagonal().any():  # nothing is seen: what Dual makes of it, at no cost
-            found[-1] = Y[rest].mean(axis=0)
-            return found
-        again = Dual(small_factor(part), K[np.ix_(rest, rest)]).solve(Y[rest], reg)
-        found[rest], found[-1] = again.A, again.c
-        return found
-
-    r = dual.R.forward(np.ones((N, 1)))
-    S_r = inverse(r)
-    rho = float((r.T @ S_r)[0, 0])
-    if rho <= 0:
-        return _refitted(coef, np.column_stack([K, np.ones(N)]), Y, np.arange(N), without)
-    s = dual.R.backward(S_r)[:, 0] / rho
-    W = dual.R.backward(inverse(dual.R.dense()))
-    W = (W + W.T) / 2 - rho * np.outer(s, s)
-    residual = K @ solution.A + solution.c - Y
-    by_outcome = np.vstack([W, s])
-    w = np.diag(W)[:, None]
-    if isinstance(V, Diagonal):
-        seen = V.diagonal()[:, None] > 0
-        errors = np.where(seen, -solution.A / np.where(seen & (w > 0), w, 1.0), residual)
-        moves = _joined([(by_outcome, errors)])
-    else:
-        U = np.eye(N) - W @ K - s[:, None]  # I - H'
-        rise = 1 / rho - K @ s
-        P = np.maximum(np.einsum("ij,ji->i", K, U) + rise, 0)[:, None] / reg
-        errors, forces = _two_unknowns(np.diag(U)[:, None], P, reg * w, residual, -reg * solution.A)
-        moves = _joined([(by_outcome, errors), (np.vstack([U, rise]) / reg, forces)])
-    found = LeftOut(coef, errors, moves, *_none(coef))
-    return _mended(found, V, np.column_stack([K, np.ones(N)]), Y, without)
-
-
-def landmark_left_out(V: VOperator, Psi: Real, W: Real, Y: Real, reg: float) -> LeftOut:
-    """Leave out every row of the fit on landmarks, with features Psi = K(X, Z) W (N, r).
-
-    The basis are the kernels of the D landmarks. With B = [Psi, 1] and G = B'VB + reg diag(1, 0):
+    The basis are the kernels of the D rows Z. With B = [Psi, 1] and G = B'VB + reg diag(1, 0):
     P = B G^-1 B'. One factorisation of G; O(N D^2) time, O(N D) memory, and what V B costs.
     """
     N, r = Psi.shape
@@ -355,6 +314,11 @@ def landmark_left_out(V: VOperator, Psi: Real, W: Real, Y: Real, reg: float) -> 
         G[np.diag_indices(r)] += reg
         return VB, _inverse((G + G.T) / 2)
 
+    def unseen(Y: Real) -> Real:
+        coef = np.zeros((r + 1, Y.shape[1]))
+        coef[r] = Y.mean(axis=0) if exact else 0.0
+        return coef
+
     def on_landmarks(coef: Real) -> Real:
         return np.vstack([W @ coef[:-1], coef[-1:]])
 
@@ -362,12 +326,12 @@ def landmark_left_out(V: VOperator, Psi: Real, W: Real, Y: Real, reg: float) -> 
         rest = np.delete(np.arange(N), i)
         system = solved(V.subset(rest), B[rest])
         if system is None:
-            return np.zeros((r + 1, Y.shape[1]))
+            return unseen(Y[rest])
         return system[1](system[0].T @ Y[rest])
 
     system = solved(V, B)
     if system is None:
-        coef = np.zeros((r + 1, Y.shape[1]))
+        coef = unseen(Y)
         found = _refitted(coef, B, Y, np.arange(N), without)
     else:
         VB, inverse = system

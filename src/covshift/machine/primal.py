@@ -11,7 +11,7 @@ Rows enter the sums as [K(x, Z), 1, y]; `landmark_basis` whitens what they add u
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
@@ -28,8 +28,8 @@ from ..numerics.parallel import one_blas_thread, over_rows
 from ..operators import Sums, TargetSums
 from ..operators.base import blocks
 from ..operators.target_sums import Squares
-from .auto import Tuning, kernel_scale, penalties, ridge_path
 from .expansion import LandmarkBasis
+from .ridge import Tuning, kernel_scale, penalties, ridge_path
 
 SMALLEST = 1e-10
 """Eigenvalues of K(Z, Z), relative to the largest, below which their directions are left out."""
@@ -81,14 +81,13 @@ class Primal:
         *,
         n_folds: int,
         units: RowUnits,
-        eigh: Callable[[Real], tuple[Real, Real]] = np.linalg.eigh,
     ) -> None:
         self.kernel, self.Z, self.n_folds, self.units = kernel, Z, n_folds, units
-        self.target_sums, self._eigh = target_sums, eigh
+        self.target_sums = target_sums
         self.folds: Partial = {}
         self._without: dict[tuple[int, float], tuple[Real, Real]] = {}  # v and c, by fold and reg
         K = kernel(Z, Z)
-        self.basis = LandmarkBasis(K, SMALLEST, eigh=eigh)
+        self.basis = LandmarkBasis(K, SMALLEST)
         self._scale = kernel_scale(K, np.ones(len(K)))
         self._values = values_at(kernel, Z)
 
@@ -208,7 +207,7 @@ class Primal:
         """Solve the ridge problem for every penalty, from one decomposition: v and c."""
         G = to_numpy(self.target_sums.gram(reduce(Sums.combine, parts)))
         with one_blas_thread(G.size):
-            return ridge_path(G, self.basis.rank, list(regs), self._eigh)
+            return ridge_path(G, self.basis.rank, list(regs))
 
 
 class SquaresOnce:

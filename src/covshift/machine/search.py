@@ -26,7 +26,7 @@ from ..numerics.kernels import SEARCHED, Kernel, KernelSum, NamedKernel
 from ..numerics.parallel import one_blas_thread
 from ..numerics.row_sample import RowSample
 from ..operators import Diagonal
-from .auto import tune_dual
+from .ridge import tune
 
 _LARGEST = 1e150
 _MADE = (NamedKernel, KernelSum, OnCoordinates)
@@ -138,7 +138,8 @@ def best_of(kernels: Sequence[Any], sample: RowSample, Y: Real, n_folds: int) ->
     X, Y, w = sample.X[:_TUNING_ROWS], Y[:_TUNING_ROWS], sample.counts[:_TUNING_ROWS]
     folds = ranked_folds(X, Y, max(2, n_folds), w, sample.repeats[:_TUNING_ROWS])
     with one_blas_thread(len(X) ** 2):
-        return kernels[tune_dual(Diagonal(w), X, Y, w, kernels, folds).best[0]]
+        found = tune(Diagonal(w), Y, w, kernels, lambda kernel: kernel(X, X), folds)
+        return kernels[found.best[0]]
 
 
 # Find the kernel on a sample of the rows: a sum of kernels, with relevances where they pay.

@@ -164,14 +164,6 @@ def device_gram(A: Any, w: Any) -> Any:
     return gram
 
 
-def device_eigh(K: Any, example: Any) -> tuple[Any, Any]:
-    """Eigenvalues and eigenvectors of a NumPy matrix, computed where ``example`` lies."""
-    import torch
-
-    values, vectors = torch.linalg.eigh(torch.asarray(K, device=example.device))
-    return values.cpu().numpy(), vectors.cpu().numpy()
-
-
 # A device whose memory is full, in words.
 
 
