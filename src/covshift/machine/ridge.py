@@ -162,8 +162,10 @@ def solve_exactly(V: VOperator, features: Features, Y: Real, reg: float) -> Exac
     v, c = ridge_path(G, r, [reg])[0]
     if not G[r, r] > 0:  # V does not see any training row
         c = Y.mean(axis=0)
-    A = np.asarray(V.matmat(Y - Psi @ v - c)) / reg
-    A[features.pivots] += features.on_pivots(v - Psi.T @ A)  # what rounding, over reg, made of f
+    A = np.zeros_like(Y)
+    if features.sizes is None:
+        A = np.asarray(V.matmat(Y - Psi @ v - c)) / reg
+    A[features.pivots] += features.on_pivots(v - Psi.T @ A)  # rounding, over reg, is made good
     return ExactFit(A, c, float(np.trace(G[:r, :r])) / reg + 1)
 
 
