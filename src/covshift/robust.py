@@ -13,13 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from .corrections.base import of_features
 from .data import validation
-from .data.fit import TARGET_REQUEST
 from .data.labels import at_least_two, check_labels
 from .data.parameters import Rules, check_parameters, number
 from .data.row_weights import row_weights, target_weights
 from .encoding import TableEncoder, groups_of
 from .encoding.samples import encode_samples
 from .exceptions import FewRowsWarning, OverlapWarning
+from .machine.fit import TARGET_REQUEST
 from .numerics.array import Real
 from .numerics.quiet import quiet
 from .numerics.statistics import moments

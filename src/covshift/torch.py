@@ -18,9 +18,8 @@ from .corrections import as_correction
 from .corrections.matrix import warn_if_unseen
 from .data.row_weights import row_weights, target_weights
 from .data.validation import check_samples, refuse_margins, unwrap_target
-from .exceptions import InputError, InputTypeError
+from .exceptions import InputError, InputTypeError, import_extra
 from .numerics.array import Array, to_numpy
-from .numerics.progress import import_extra
 from .operators import VOperator
 
 torch: Any = import_extra("torch", extra="torch", needed_by="covshift.torch")

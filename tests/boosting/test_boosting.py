@@ -22,8 +22,8 @@ from covshift.corrections import (
     Sliced,
     Unweighted,
 )
-from covshift.data.fit import GivenWeights, check_problem
 from covshift.exceptions import CoverageWarning, OverlapWarning
+from covshift.machine.fit import GivenWeights, check_problem
 from covshift.operators.leaves import leaf_gram, line_form
 from reproduction.exact_trees import grown_tree, tree_objective
 

@@ -12,8 +12,7 @@ from command import covshift, write
 from sklearn.base import clone
 
 from covshift import load
-from covshift.cli import held_out
-from covshift.cli import predict
+from covshift.cli import held_out, predict
 from covshift.conformal import ConformalClassifier, ConformalRegressor
 from covshift.files.table import read_table
 

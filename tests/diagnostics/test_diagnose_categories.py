@@ -13,9 +13,9 @@ from scipy import stats
 from covshift import TableEncoder, diagnose
 from covshift.data import Samples
 from covshift.data.features import made_of
+from covshift.diagnostics.distances import feature_differences
 from covshift.diagnostics.features import _moments, chi_square_p_value, feature_shifts, level_shares
 from covshift.exceptions import InputError
-from covshift.numerics.distances import feature_differences
 
 pandas = pytest.importorskip("pandas")
 

@@ -23,7 +23,7 @@ from covshift.diagnostics.coverage import (
     expected_outside_range,
     outside_of_neighborhood,
 )
-from covshift.numerics.distances import distances
+from covshift.diagnostics.distances import distances
 from covshift.numerics.statistics import holm
 from covshift.weights import CDFWeights
 

@@ -16,9 +16,9 @@ from sklearn.model_selection import GridSearchCV
 import covshift
 from covshift.corrections import Gaussian, Importance, Unweighted, as_correction
 from covshift.corrections.auto import candidates, choose
-from covshift.data.fit import GivenWeights, check_problem
 from covshift.exceptions import OverlapWarning
 from covshift.machine.auto import target_weights
+from covshift.machine.fit import GivenWeights, check_problem
 from covshift.machine.ridge import Features, by_importance, held_out_paths, penalties
 from covshift.numerics.folds import part_of, ranked_folds
 from covshift.numerics.kernels import KernelSum

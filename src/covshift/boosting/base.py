@@ -13,22 +13,23 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..corrections import as_correction
 from ..corrections.auto import Choice, candidates, choose, is_auto, no_choice
-from ..data.fit import (
-    TARGET_REQUEST,
-    FitProblem,
-    GivenWeights,
-    check_problem,
-    encode_problem,
-    some_rows,
-)
 from ..data.parameters import VERBOSE, Rules, check_parameters, flag, number, one_of, whole
 from ..data.validation import check_columns, check_host_rows
 from ..encoding import TableEncoder
 from ..encoding.samples import by_table_column
 from ..exceptions import InputError
 from ..machine.auto import target_weighter, target_weights
+from ..machine.fit import (
+    TARGET_REQUEST,
+    FitProblem,
+    GivenWeights,
+    check_problem,
+    encode_problem,
+    part_of,
+    some_rows,
+)
 from ..numerics.array import Real, Rows
-from ..numerics.folds import Fold, part_of, ranked_folds
+from ..numerics.folds import Fold, ranked_folds
 from ..numerics.progress import track
 from ..operators import VOperator
 from .ensemble import Bins, Ensemble, collect, mixture

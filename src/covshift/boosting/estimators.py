@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, MultiOutputMixin, RegressorMixin
 
-from ..data.fit import GivenWeights
 from ..data.labels import (
     at_least_two,
     check_labels,
@@ -18,6 +17,7 @@ from ..data.labels import (
     one_hot,
     outcome_unit,
 )
+from ..machine.fit import GivenWeights
 from ..numerics.array import Real
 from .base import Booster
 

@@ -17,9 +17,9 @@ from scipy.linalg import cho_solve
 from scipy.linalg.lapack import dpotrf
 from sklearn.tree import DecisionTreeRegressor
 
+from ..exceptions import import_extra
 from ..numerics.array import Real, Rows
 from ..numerics.parallel import thread_count
-from ..numerics.progress import import_extra
 from ..numerics.quiet import alone
 from ..operators import VOperator
 from ..operators.leaves import LineForm, leaf_gram, line_form

@@ -17,13 +17,13 @@ from sklearn.utils.validation import check_is_fitted
 from ..data import Samples, validation
 from ..data.columns import NamedColumns
 from ..data.features import without_others
-from ..data.fit import TARGET_REQUEST
 from ..data.labels import refuse_none
 from ..data.parameters import check_parameters, number
 from ..encoding.samples import takes_tables
 from ..engine.labels import Labels
 from ..engine.overlap import refuse_uncovered
 from ..exceptions import InputError, NoOverlapError
+from ..machine.fit import TARGET_REQUEST
 from ..numerics.array import Flags, Real, Rows, row_count
 from ..numerics.crossfit import deal
 from ..numerics.quiet import quiet
@@ -327,7 +327,7 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     def __copy__(self) -> Self:
         """Return a copy that shares what was found at some coverages."""
         made = type(self).__new__(type(self))
-        vars(made).update(vars(self))
+        made.__dict__.update(vars(self))
         return made
 
     def __getstate__(self) -> dict[str, Any]:

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..engine.label_shift import LabelShiftTest, of_classes
+from ..exceptions import import_extra
 from ..numerics.array import Flags, Real
-from ..numerics.progress import import_extra
 from ..show.answer import ASSUMPTION, OF_LABELS, Answer, few_rows
 from ..show.notes import Note, plain
 from ..show.table import Column, Record, Table

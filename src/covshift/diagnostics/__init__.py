@@ -1,10 +1,10 @@
 """Is there a shift, where, and can it be corrected? Plain data, from unlabelled rows alone."""
 
-from ..numerics.distances import standardized_mean_differences
 from ..numerics.support import Uncovered
 from .batches import BatchesDiagnosis, diagnose_batches
 from .classifier import TwoSampleAUC
 from .coverage import RowFlags, Support
+from .distances import standardized_mean_differences
 from .features import FeatureShift, IntervalOutlook
 from .margins import MarginsDiagnosis, MarginShift, PublishedNumber
 from .measure import Restricted, diagnose, restrict

@@ -21,8 +21,8 @@ from scipy.spatial.distance import cdist
 
 from ..data import Samples
 from ..data.features import FeatureColumns
+from ..exceptions import import_extra
 from ..numerics.array import Flags, Real, Rows
-from ..numerics.progress import import_extra
 from ..numerics.support import NO_OVERLAP, Uncovered, uncovered
 from ..show.table import Record, Table, card
 from ..show.words import percent, printable

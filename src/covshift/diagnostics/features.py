@@ -16,13 +16,13 @@ from ..data import Samples
 from ..data.features import FeatureColumns, Kind
 from ..data.row_weights import kish
 from ..numerics.array import Real, Rows, Whole
-from ..numerics.distances import distances, feature_differences, known_rows
 from ..numerics.quiet import quiet
 from ..numerics.statistics import holm
 from ..numerics.support import NO_OVERLAP, Uncovered
 from ..show.table import Record
 from ..show.words import percent
 from ..weights import effective_sample_size
+from .distances import distances, feature_differences, known_rows
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,6 @@ from ..margins import Margins
 from ..margins.sample import KnownRows
 from ..numerics.array import Real, Rows, row_count, take_rows
 from ..numerics.copies import shared
-from ..numerics.distances import feature_differences
 from ..numerics.parallel import one_blas_thread
 from ..numerics.quiet import quiet
 from ..numerics.support import NO_OVERLAP, STRONG
@@ -37,6 +36,7 @@ from .coverage import (
     outside_of_range,
     significant_parts,
 )
+from .distances import feature_differences
 from .features import feature_shifts, interval_outlook
 from .margins import MarginsDiagnosis, diagnose_margins, margins_corrected
 from .result import Diagnosis

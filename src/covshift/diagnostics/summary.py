@@ -11,9 +11,9 @@ import numpy as np
 from ..data import Samples
 from ..data.features import FeatureColumns
 from ..numerics.array import Real
-from ..numerics.distances import Known, distances, known_rows
 from ..show.words import printable, readable
 from .coverage import Support
+from .distances import Known, distances, known_rows
 from .features import FeatureShift
 
 _DRAWN = 6  # features whose distributions are kept

@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..exceptions import InputError, InputTypeError, SlowWarning
-from ..numerics.progress import import_extra
+from ..exceptions import InputError, InputTypeError, SlowWarning, import_extra
 
 _FAN_IN = 4  # partial sums that one task of the tree adds
 _PATIENCE = 30  # seconds between two looks at the workers

@@ -17,10 +17,10 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from ..data.features import MISSING, FeatureColumns
+from ..diagnostics.distances import feature_differences
 from ..encoding.feature import MISSING as NO_VALUE
 from ..margins.sample import balance_of
 from ..numerics.copies import shared
-from ..numerics.distances import feature_differences
 from ..registry import weighters
 from ..show.notes import Note, distinct, plain
 from ..show.table import Column, Table

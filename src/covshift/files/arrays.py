@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..exceptions import import_extra
 from ..numerics.array import Real
-from ..numerics.progress import import_extra
 
 
 @cache

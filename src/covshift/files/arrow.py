@@ -8,8 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from ..exceptions import InputError
-from ..numerics.progress import import_extra
+from ..exceptions import InputError, import_extra
 from .reading import title_of
 from .text import refuse_repeated
 from .values import Block, Source

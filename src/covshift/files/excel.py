@@ -10,8 +10,7 @@ from collections.abc import Iterator, Sequence
 from datetime import date, datetime, time
 from typing import Any, BinaryIO
 
-from ..exceptions import InputError
-from ..numerics.progress import import_extra
+from ..exceptions import InputError, import_extra
 from ..show.notes import Note
 from ..show.words import meant
 from .arrays import library, texts

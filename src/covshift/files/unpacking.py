@@ -15,8 +15,7 @@ import zlib
 from collections.abc import Callable
 from typing import Any, BinaryIO
 
-from ..exceptions import InputError
-from ..numerics.progress import import_extra
+from ..exceptions import InputError, import_extra
 
 _OPENED: dict[str, Callable[[BinaryIO], Any]] = {
     "gzip": gzip.open,

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from ..corrections.auto import BASELINE, Choice, candidates, choose, no_choice
-from ..data.fit import FitProblem
 from ..exceptions import NoOverlapError
 from ..numerics.array import Real
 from ..numerics.folds import Fold
 from ..numerics.quiet import quiet
 from ..weights import CDFWeights
+from .fit import FitProblem
 from .ridge import STEP, Features, entries, held_out_paths
 
 _STRONGER = 3  # penalties that a candidate tries: the uncorrected machine's, and stronger ones

@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 from ..corrections import Unweighted, as_correction
 from ..corrections.at_cuts import AtCuts
 from ..corrections.auto import is_auto
-from ..data.fit import TARGET_REQUEST, FitProblem, GivenWeights, check_problem
 from ..data.parameters import Rule, Rules, check_parameters, flag, number, one_of, whole
 from ..data.validation import unwrap_target
 from ..exceptions import ConditionWarning, InputError
@@ -28,6 +27,7 @@ from ..numerics.row_sample import RowSample
 from ..registry import NONE
 from .auto import Mixture, mixture_of, target_weighter
 from .expansion import Expansion
+from .fit import TARGET_REQUEST, FitProblem, GivenWeights, check_problem
 from .landmarks import LandmarksFit
 from .ridge import Features, Tuning, entries, kernel_scale, kernel_spread, solve_exactly, tune
 from .search import choose_kernels

@@ -17,7 +17,6 @@ from sklearn.utils import check_random_state
 
 from ..corrections.base import of_features
 from ..data.features import feature_groups
-from ..data.fit import warn_of_constant
 from ..data.row_weights import check_weight
 from ..data.validation import check_columns, check_points
 from ..data.values import numbers_of_rows
@@ -29,6 +28,7 @@ from ..numerics.hashing import HashedSample, RowUnits, draw_seed
 from ..numerics.row_sample import RowSample
 from ..numerics.support import beyond, warn_of_apart
 from .base import KernelMachine
+from .fit import warn_of_constant
 from .primal import Partial, Primal
 
 _WHO = "A fit in blocks"

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
-from ..data.fit import GivenWeights
 from ..data.labels import (
     at_least_two,
     check_labels,
@@ -28,6 +27,7 @@ from ..numerics.folds import Fold
 from ..numerics.row_sample import label_keys
 from .base import KernelMachine
 from .calibration import Calibration, calibrate, probabilities
+from .fit import GivenWeights
 from .leave_one_out import LeaveOneOutClassifier
 
 

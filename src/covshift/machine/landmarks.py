@@ -12,15 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..corrections.auto import is_auto
 from ..corrections.matrix import warn_if_faint
-from ..data.fit import (
-    FitProblem,
-    GivenWeights,
-    check_device_problem,
-    check_problem,
-    encode_problem,
-    some_rows,
-    take_columns,
-)
 from ..data.validation import (
     check_columns,
     check_host_rows,
@@ -42,6 +33,15 @@ from ..numerics.kernels import Kernel, landmarks
 from ..operators import TargetSums
 from .auto import mixture_of, target_weights
 from .expansion import Expansion
+from .fit import (
+    FitProblem,
+    GivenWeights,
+    check_device_problem,
+    check_problem,
+    encode_problem,
+    some_rows,
+    take_columns,
+)
 from .primal import FoldSums, Partial, Primal, SquaresOnce
 from .ridge import Features
 from .search import best_of

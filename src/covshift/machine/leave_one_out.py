@@ -18,7 +18,6 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 from sklearn.utils.validation import check_is_fitted
 
 from ..corrections.auto import candidates
-from ..data.fit import FitProblem, GivenWeights, check_problem
 from ..data.validation import check_points
 from ..exceptions import InputError
 from ..numerics.array import Real, Rows, to_numpy
@@ -28,6 +27,7 @@ from ..operators import Diagonal, VOperator
 from ..operators.base import blocks
 from .auto import target_weights
 from .expansion import LandmarkBasis
+from .fit import FitProblem, GivenWeights, check_problem
 from .primal import SMALLEST
 from .ridge import Features, entries
 

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import MultiOutputMixin, RegressorMixin
 
-from ..data.fit import GivenWeights
 from ..data.labels import check_outcomes, outcome_unit
 from ..data.validation import check_points
 from ..encoding.samples import numbers_only
 from ..exceptions import InputError
 from ..numerics.array import Real
 from .base import KernelMachine
+from .fit import GivenWeights
 from .leave_one_out import LeaveOneOutRegressor
 
 

@@ -15,7 +15,6 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from ..data.fit import TARGET_REQUEST
 from ..data.labels import finite_probabilities, outcomes_for
 from ..data.numbers import category_columns
 from ..data.row_weights import row_weights
@@ -34,6 +33,7 @@ from ..exceptions import InputError, InputTypeError
 from ..margins.reading import named_levels
 from ..numerics.array import Real, row_count
 from ..weights import CDFWeights, as_weighter
+from .fit import TARGET_REQUEST
 
 _FLAT = "training"  # name of the default weights, and their purpose
 

@@ -12,8 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exceptions import InputTypeError
-from .progress import import_extra
+from ..exceptions import InputTypeError, import_extra
 
 Array: TypeAlias = Any
 """An array of NumPy or of another library that follows the array API standard."""

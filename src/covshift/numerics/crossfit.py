@@ -26,14 +26,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import has_fit_parameter
 
-from ..exceptions import InputError
-from ..weights.discriminative import fit_weighted, takes_sample_weight
+from ..exceptions import InputError, import_extra
 from .array import Flags, Real, Rows, take_rows
 from .copies import FEW_DISTINCT, tells_apart
 from .hashing import RowUnits, keys_repeat, mixed_hash, row_hash
 from .parallel import one_thread
-from .progress import import_extra
 from .row_sample import ENOUGH_ROWS
 
 _ROWS = 1 << 16  # predicted at a time
@@ -428,3 +428,17 @@ def _probabilities(fitted: Any, classes: NDArray[Any]) -> Callable[[Any], Real]:
 
 def _length(rows: Any) -> int:
     return int(rows.shape[0])
+
+
+def takes_sample_weight(estimator: Any) -> bool:
+    """Tell whether ``estimator``, or the last step of a pipeline, can be fitted with weights."""
+    if isinstance(estimator, Pipeline):
+        return takes_sample_weight(estimator.steps[-1][1])
+    return bool(has_fit_parameter(estimator, "sample_weight"))
+
+
+def fit_weighted(estimator: Any, X: Any, y: Any, weight: Real) -> Any:
+    """Fit ``estimator`` with weights; in a pipeline they go to the last step."""
+    if isinstance(estimator, Pipeline):
+        return estimator.fit(X, y, **{f"{estimator.steps[-1][0]}__sample_weight": weight})
+    return estimator.fit(X, y, sample_weight=weight)

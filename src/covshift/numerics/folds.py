@@ -16,7 +16,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..operators import VOperator
 from .array import Array, Real, Rows, Whole, to_numpy
 from .hashing import RowUnits, keys_repeat, mixed_hash, on_host, row_hash, row_keys
 
@@ -37,12 +36,6 @@ class Fold:
         left[self.rows] -= self.weight
         rows = np.flatnonzero(left > _ROUNDING * w)
         return rows, left[rows] / w[rows]
-
-
-def part_of(V: VOperator, rows: Rows, share: Real) -> VOperator:
-    """V of some rows, each with a share of its weight."""
-    part = V.subset(rows)
-    return part if (share == 1).all() else part.weighted(share)
 
 
 def ranked_folds(

@@ -13,10 +13,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from .. import __version__
-from ..exceptions import InputError, InputTypeError
+from ..exceptions import InputError, InputTypeError, import_extra
 from ..files.writing import atomic_file
 from ..numerics.array import to_numpy
-from ..numerics.progress import import_extra
 from ..numerics.quiet import quiet
 from ..registry import TABLE
 from .archive import Contents, Damaged, read_contents, short

@@ -12,6 +12,7 @@ from ..data import Samples
 from ..data.parameters import one_of
 from ..data.row_weights import check_weight
 from ..data.values import numbers_of_rows
+from ..diagnostics.distances import feature_differences
 from ..diagnostics.summary import (
     Distribution,
     distribution_of,
@@ -21,7 +22,6 @@ from ..diagnostics.summary import (
 )
 from ..exceptions import InputError
 from ..numerics.array import Real, row_count
-from ..numerics.distances import feature_differences
 from ..weights import effective_sample_size
 from ..weights.points import pooled_units
 from . import style

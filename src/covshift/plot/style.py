@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..numerics.progress import import_extra
+from ..exceptions import import_extra
 from ..numerics.quiet import quiet
 from ..show.words import as_date
 

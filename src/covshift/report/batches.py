@@ -14,8 +14,7 @@ from ..diagnostics.batches import carried_by_few
 from ..diagnostics.verdict import Verdict
 from ..estimates import Estimates
 from ..evaluations import Evaluations
-from ..exceptions import InputError
-from ..numerics.progress import import_extra
+from ..exceptions import InputError, import_extra
 from ..plot import BatchesDisplay
 from ..show.answer import ASSUMPTION
 from ..show.table import Cell, Table, number

@@ -13,9 +13,8 @@ from ..conformal import Intervals, Sets
 from ..diagnostics import Diagnosis, MarginsDiagnosis
 from ..estimates import Estimates, Explanation
 from ..evaluations import Evaluations
-from ..exceptions import InputError, InputTypeError, NoOverlapError
+from ..exceptions import InputError, InputTypeError, NoOverlapError, import_extra
 from ..files.writing import write_atomically
-from ..numerics.progress import import_extra
 from . import pictures
 from .render import render
 from .sections import answer_of, comparison_of, data_of, evaluation_of, intervals_of, why_of

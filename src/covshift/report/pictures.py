@@ -18,8 +18,8 @@ from ..diagnostics.summary import Distribution
 from ..estimates import Estimates, Explanation
 from ..evaluations import Evaluations
 from ..evaluations.metrics import words
+from ..exceptions import import_extra
 from ..numerics.array import Real
-from ..numerics.progress import import_extra
 from ..numerics.quiet import quiet
 from ..plot import (
     ECDFDisplay,

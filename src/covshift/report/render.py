@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from typing import Any
 
-from ..numerics.progress import import_extra
+from ..exceptions import import_extra
 from ..show.notes import plain
 from ..show.words import signed
 

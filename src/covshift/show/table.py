@@ -11,7 +11,7 @@ from operator import itemgetter
 from textwrap import fill
 from typing import Any, ClassVar, NamedTuple
 
-from ..numerics.progress import import_extra
+from ..exceptions import import_extra
 from .words import printable, readable
 
 _MOST_ROWS = 60  # of a table in a notebook

@@ -8,15 +8,14 @@ import numpy as np
 from scipy.special import expit, logit
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import has_fit_parameter
 
 from ..data.parameters import VERBOSE, Rules, number, one_of, whole
 from ..data.row_weights import kish, shares_of
 from ..exceptions import InputError, InputTypeError
 from ..numerics.array import Real
 from ..numerics.copies import copies, together
+from ..numerics.crossfit import fit_weighted, takes_sample_weight
 from ..numerics.progress import track
 from ..numerics.quiet import alone
 from .base import LogRatioWeighter
@@ -201,17 +200,3 @@ class Discriminative(LogRatioWeighter):
                 np.log(probability[:, list(classifier.classes_).index(k)]) for k in (0, 1)
             )
         return np.asarray(np.minimum(log_q - log_p + log_prior, np.log(self.max_ratio)))
-
-
-def takes_sample_weight(estimator: Any) -> bool:
-    """Tell whether ``estimator``, or the last step of a pipeline, can be fitted with weights."""
-    if isinstance(estimator, Pipeline):
-        return takes_sample_weight(estimator.steps[-1][1])
-    return bool(has_fit_parameter(estimator, "sample_weight"))
-
-
-def fit_weighted(estimator: Any, X: Any, y: Any, weight: Real) -> Any:
-    """Fit ``estimator`` with weights; in a pipeline they go to the last step."""
-    if isinstance(estimator, Pipeline):
-        return estimator.fit(X, y, **{f"{estimator.steps[-1][0]}__sample_weight": weight})
-    return estimator.fit(X, y, sample_weight=weight)

@@ -8,8 +8,8 @@ import numpy as np
 
 from ..data import Samples
 from ..data.features import FeatureColumns
-from .array import Flags, Real, Rows
-from .parallel import one_blas_thread
+from ..numerics.array import Flags, Real, Rows
+from ..numerics.parallel import one_blas_thread
 
 
 class Distances(NamedTuple):

@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 from ..corrections.at_cuts import AtCuts
 from ..corrections.base import is_weighter, of_features
 from ..corrections.matrix import warn_if_unseen
+from ..data import validation
+from ..data.features import feature_groups, order_by_content
+from ..data.row_weights import RowWeights, check_weight, row_weights, target_weights
 from ..encoding import TableEncoder, groups_of
 from ..encoding.samples import encode_samples
 from ..exceptions import ConstantColumnWarning, InputError
@@ -22,9 +25,6 @@ from ..numerics.array import Real, Rows, like, take_rows, to_numpy
 from ..numerics.hashing import RowUnits
 from ..numerics.support import parts_apart, warn_of_apart
 from ..operators import TargetSums, VOperator
-from . import validation
-from .features import feature_groups, order_by_content
-from .row_weights import RowWeights, check_weight, row_weights, target_weights
 
 TARGET_REQUEST = {"X_target": True, "target_weight": True}
 """What metadata routing hands to an estimator that takes a target."""
@@ -330,3 +330,9 @@ def some_rows(N: int, random_state: Any, most: int = _SAMPLE_ROWS) -> NDArray[np
     if N <= most:
         return np.arange(N)
     return np.asarray(np.sort(random_state.choice(N, most, replace=False)))
+
+
+def part_of(V: VOperator, rows: Rows, share: Real) -> VOperator:
+    """V of some rows, each with a share of its weight."""
+    part = V.subset(rows)
+    return part if (share == 1).all() else part.weighted(share)
