@@ -18,9 +18,9 @@ from covshift.corrections import Gaussian, Importance, Unweighted, as_correction
 from covshift.corrections.auto import candidates, choose
 from covshift.exceptions import OverlapWarning
 from covshift.machine.auto import target_weights
-from covshift.machine.fit import GivenWeights, check_problem
+from covshift.machine.fit import GivenWeights, check_problem, part_of
 from covshift.machine.ridge import Features, by_importance, held_out_paths, penalties
-from covshift.numerics.folds import part_of, ranked_folds
+from covshift.numerics.folds import ranked_folds
 from covshift.numerics.kernels import KernelSum
 from covshift.operators import Diagonal
 from covshift.weights import WEIGHTERS, CDFWeights
