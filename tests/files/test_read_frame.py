@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import subprocess
+import sys
 
 import pandas as pd
 import pyarrow as pa
@@ -153,3 +155,25 @@ def test_keys_that_a_record_lacks_are_gaps_and_mixed_cells_are_text(tmp_path):
     assert frame["a"].to_pylist() == ["1", "none"]
     assert frame["b"].to_pylist() == ["x", None]
     assert frame["c"].to_pylist() == [None, 2.0]
+
+
+OPENS = """
+import sys
+opened = []
+sys.addaudithook(lambda event, given: event == "open" and opened.append(str(given[0])))
+from covshift.cli import main
+sys.stdout = sys.stderr
+main(["estimate", *sys.argv[1:], "--outcome", "y", "--weighter", "entropy", "--method", "weights"])
+print(*(opened.count(path) for path in sys.argv[1:]), file=sys.__stdout__)
+"""
+
+
+def test_an_estimate_opens_each_file_once(tmp_path):
+    paths = [tmp_path / "survey.csv", tmp_path / "population.csv"]
+    for path, shift in zip(paths, (0, 1), strict=True):
+        lines = [f"{(k * 37) % 50 + shift},{k % 5}" for k in range(120)]
+        path.write_text("\n".join(["x,y" if shift == 0 else "x,z", *lines]) + "\n")
+    done = subprocess.run(
+        [sys.executable, "-c", OPENS, *map(str, paths)], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "1 1\n", done.stderr

@@ -25,7 +25,8 @@ from ..data.row_weights import RowWeights
 from ..encoding import groups_of
 from ..exceptions import InputError
 from ..margins import Margins
-from ..margins.reading import VALUE, cdf_features, cell_columns, reading_of, refuse_outside
+from ..margins.features import cdf_features, columns_of
+from ..margins.reading import cell_columns, reading_of, refuse_outside
 from ..margins.target_rows import side_by_side
 from ..numerics.array import Array, Real, Rows, take_rows
 from ..operators import Sums, TargetSums, VOperator
@@ -54,9 +55,10 @@ class AtCuts:
         refuse_outside(margins, reading, points, strict=False)
         known: dict[str, Any] = {name: margins.margin(name) for name in used}
         features, lines = cdf_features(Margins.of(known), reading.names)
-        Z = features(points)
-        for k in np.flatnonzero(features.form == VALUE):
-            Z[:, k] = known[lines[k].column].cells.places(Z[:, k])
+        Z = columns_of(features, points)
+        for k, feature in enumerate(features):
+            if not feature.ends:
+                Z[:, k] = known[lines[k].column].cells.places(Z[:, k])
         cells, share = side_by_side([line.share for line in lines])
         own: list[Any] = [line.column for line in lines]
         encoded = groups_of(X)

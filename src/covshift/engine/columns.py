@@ -47,7 +47,7 @@ from scipy.linalg import cho_factor, cho_solve, cholesky, solve_triangular
 
 from ..data import Samples
 from ..data.row_weights import kish
-from ..margins.reading import moment_features
+from ..margins.features import moment_features
 from ..numerics.array import Flags, Real, Rows
 from ..numerics.influence import Design, Influence
 from .outcome import BrokenLines, LeaveOneOutRidge
@@ -272,7 +272,7 @@ def _basis(sample: Samples) -> tuple[tuple[str, ...], Real, Real, Rows, Flags]:
     if sample.known is not None:
         names = sample.known.reading.names
         made, _, _ = moment_features(sample.known.margins, names)
-        parents = np.column_stack([made.first, made.second])
+        parents = np.array([(part.columns[0], part.columns[-1]) for part in made])
         return names, sample.X, sample.T, parents, np.ones(len(parents), dtype=bool)
     labels = _features(sample)
     names = tuple(dict.fromkeys(labels))

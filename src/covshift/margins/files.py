@@ -15,12 +15,13 @@ from .build import at_points, built
 from .cells import MISSING, Brackets, Cells, CrossTable, Margin, Moments
 
 FORMAT = "covshift margins"
+_TABLES = (".csv", ".tsv", ".parquet", ".xlsx", ".arrow", ".feather", ".dta", ".sav", ".gz")
 
 
 def is_margins_file(path: Any) -> bool:
     """Tell margins from a table of rows, which may be JSON as well."""
     place = Path(str(path))
-    if not place.is_file():  # a pipe can be read once
+    if place.suffix.lower() in _TABLES or not place.is_file():  # a pipe can be read once
         return False
     try:
         with place.open("rb") as file:

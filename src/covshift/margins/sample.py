@@ -12,18 +12,9 @@ from ..data.row_weights import row_weights
 from ..data.validation import column_names
 from ..numerics.array import Real, Rows, Whole
 from .cells import Brackets
+from .features import columns_of, moment_features
 from .margins import Margins
-from .reading import (
-    CELL,
-    SQUARE,
-    Reading,
-    gaps_of,
-    levels_of,
-    moment_features,
-    reading_of,
-    refuse_outside,
-    shape_of,
-)
+from .reading import Reading, gaps_of, levels_of, reading_of, refuse_outside, shape_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +47,7 @@ class KnownRows:
     def moments(self) -> tuple[Real, Real, list[str]]:
         """Features (N, p) whose means are published, these means (p,), and what they are called."""
         features, means, labels = moment_features(self.margins, self.reading.names)
-        return features(self.points), means, labels
+        return columns_of(features, self.points), means, labels
 
     def cells(self, name: str) -> Whole:
         """Number of the cell that each row is in, of a column with cells: (N,)."""
@@ -126,9 +117,10 @@ def balance_of(margins: Margins, X: Any, weight: Any = None) -> list[Balance]:
     rows = []
     for k, label in enumerate(labels):
         unit, target, sample = 1.0, float(means[k]), float(found[k])
-        if features.form[k] != CELL:
-            mean, unit = float(features.low[k, 0]), float(features.high[k, 0])
-            if features.form[k] == SQUARE:  # the mean stands before it
+        moments = features[k].moments
+        if moments is not None:
+            mean, unit = moments
+            if features[k].power == 2:  # the mean stands before it
                 spread = float(np.sqrt(max(sample - float(found[k - 1]) ** 2, 0.0)))
                 target, sample = unit, unit * spread
             else:

@@ -14,7 +14,8 @@ from sklearn.exceptions import ConvergenceWarning
 from ..data.parameters import Rules, flag, number, whole
 from ..exceptions import NoOverlapError, WeightWarning
 from ..margins import Margins
-from ..margins.reading import Reading, moment_features, reading_of, refuse_outside
+from ..margins.features import moment_features
+from ..margins.reading import Reading, reading_of, refuse_outside
 from ..numerics.array import Real
 from ..numerics.quiet import quiet
 from .base import LogRatioWeighter

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...data.features import column_shares, feature_groups
-from ...margins.reading import Line
+from ...margins.features import Line
 from ...numerics.array import Flags, Real
 from ...numerics.statistics import holm
 from ...numerics.support import LEVEL, MISSED, chance

@@ -16,7 +16,8 @@ from ...data.row_weights import kish
 from ...data.validation import is_margins, unwrap_target
 from ...exceptions import InputError, NoOverlapError, OverlapWarning
 from ...margins import Margins
-from ...margins.reading import Reading, cdf_features, cell_columns, reading_of, refuse_outside
+from ...margins.features import cdf_features
+from ...margins.reading import Reading, cell_columns, reading_of, refuse_outside
 from ...numerics.array import Real, like
 from ...numerics.hashing import Keys, row_hash
 from ...numerics.parallel import one_blas_thread
