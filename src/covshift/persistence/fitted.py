@@ -35,7 +35,7 @@ def check_fitted(model: Any) -> None:
             raise Damaged(f"{cls.__name__} has numbers that are not finite")
         encoder = getattr(part, "encoder_", None)
         names = list(getattr(part, "feature_names_in_", ()))
-        if encoder is not None and [feature.name for feature in encoder.features_] != names:
+        if encoder is not None and names and [rule.name for rule in encoder.features_] != names:
             raise Damaged(f"{cls.__name__} has an encoder of other columns")
         n = getattr(part, "n_features_in_", None)
         if cls.__name__.startswith("HistGradientBoosting"):
