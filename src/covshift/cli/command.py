@@ -237,7 +237,7 @@ class Command(click.Command):
             hint = self._repeated(typed) if "extra" in error.message else ""
             if not hint:
                 raise
-            raise click.UsageError(error.message + hint, ctx) from None
+            raise click.UsageError(f"{error.message}.{hint}", ctx) from None
 
     def _repeated(self, typed: Sequence[str]) -> str:
         """Say that a repeatable option takes one value at a time, where one got several."""

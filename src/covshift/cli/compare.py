@@ -9,7 +9,7 @@ from ..exceptions import InputError
 from . import console
 from .answers import shift_line
 from .options import ComparisonOptions, Learner, NeededLabel, Verdict
-from .samples import samples_of
+from .samples import all_rows, samples_of
 from .targets import diagnosis_of
 
 if TYPE_CHECKING:
@@ -91,16 +91,15 @@ def comparison_of(
         "verbose": not console.quiet,
     }
     if margins is not None:
-        return compare(samples.X, labels.y, margins, **given).naming(samples.names)
+        return compare(samples.X, labels.y, margins, **given)
     scored, weight = labels.y_target is not None, samples.target_weight
-    comparison = compare(
-        samples.X,
+    return compare(
+        all_rows(samples),
         labels.y,
-        samples.X_target,
+        None,
         y_target=labels.y_target,
         X_scored=samples.X_target[labels.scored] if scored else None,
         scored_weight=None if weight is None or not scored else weight[labels.scored],
         target_weight=weight,
         **given,
     )
-    return comparison.naming(samples.names)

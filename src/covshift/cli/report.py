@@ -198,7 +198,9 @@ def _with_recommended_weights(found: Any, samples: TwoFiles, comparison: Any, se
         return found
     scaler = StandardScaler().fit(samples.X, sample_weight=samples.weight)
     X, T = scaled(scaler, samples.X), scaled(scaler, samples.X_target)
-    w = fit_weights(name, X, None, T, samples.target_weight, seed, samples.weight).weights_
+    w = fit_weights(
+        name, X, None, T, samples.target_weight, seed, samples.weight, names=samples.names
+    ).weights_
     both = numbers_of(samples)
     w = w if samples.weight is None else w * samples.weight
     return corrected(found, both, both.of_these(w), name)

@@ -213,18 +213,17 @@ def encoded(samples: TwoFiles, y: Any, options: Roles) -> Samples:
 
 
 def numbers_of(samples: TwoFiles) -> Samples:
-    """Return both samples as the diagnosis takes them."""
+    """Return both samples as the diagnosis takes them: without rows of weight zero."""
+    weights = {"sample_weight": samples.weight, "target_weight": samples.target_weight}
+    return all_rows(samples, left_out=samples.unused, **weights)
+
+
+def all_rows(samples: TwoFiles, **more: Any) -> Samples:
+    """Return both samples as numbers with their names."""
     from ..data import Samples
 
-    return Samples.of_rows(
-        samples.X,
-        samples.X_target,
-        sample_weight=samples.weight,
-        target_weight=samples.target_weight,
-        encoder=samples.encoding.encoder,
-        ordered=False,
-        left_out=samples.unused,
-    )
+    encoder = samples.encoding.encoder
+    return Samples.of_rows(samples.X, samples.X_target, encoder=encoder, ordered=False, **more)
 
 
 def refuse_margins_file(path: str) -> None:

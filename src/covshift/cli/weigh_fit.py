@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -56,7 +55,15 @@ def by_rows(options: Arguments) -> Weighed:
     X, T = (scaled(scaler, encoded(part, both.one_feature)) for part in (both.X, both.T))
     with quiet(OverlapWarning):  # the diagnosis has said it, in the units of the table
         fitted = fit_weights(
-            _weighter_of(options, method), X, None, T, None, options.seed, rows=rows, target=target
+            _weighter_of(options, method),
+            X,
+            None,
+            T,
+            None,
+            options.seed,
+            rows=rows,
+            target=target,
+            names=both.names,
         )
     w = rows.final(fitted.weights_)
     return Weighed(
@@ -74,7 +81,7 @@ def by_rows(options: Arguments) -> Weighed:
         {
             "smd_before": imbalance(X, T, None, target.share, rows.share),
             "smd_after": imbalance(X, T, w, target.share, rows.share),
-            **_cost_of(fitted, list(both.names)),
+            **_cost_of(fitted),
         },
         method,
         target_rows=target,
@@ -175,13 +182,7 @@ def _weighter_of(options: Arguments, method: str) -> Any:
     return weighter.set_params(limits=tuple(options.limits))
 
 
-def _cost_of(fitted: Any, names: Sequence[str] = ()) -> dict[str, Any]:
-    """What the limits cost, for --json; columns of an array by their ``names``."""
+def _cost_of(fitted: Any) -> dict[str, Any]:
+    """What the limits cost, for --json."""
     cost = getattr(fitted, "balance_cost_", None)
-    if cost is None:
-        return {}
-    found = asdict(cost)
-    number = found["worst"].removeprefix("column ")
-    if names and number.isdigit():
-        found["worst"] = repr(names[int(number)])
-    return {"limits": found}
+    return {} if cost is None else {"limits": asdict(cost)}

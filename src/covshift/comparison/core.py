@@ -180,6 +180,9 @@ def compare(
     >>> [row["method"] for row in found.rows]
     ['none', 'weighted']
     """
+    samples = X if isinstance(X, Samples) else None
+    if samples is not None:
+        X, X_target = samples.X, samples.T
     target = unwrap_target(X_target)
     rows = None if isinstance(target, MarginRows) or is_margins(target) else target
     named = NamedColumns(X, rows)
@@ -233,7 +236,7 @@ def compare(
         if NONE not in [part.name for part in of_learner["methods"]]:
             of_learner["methods"].insert(0, method_named(learner, NONE))
     return compare_learner(
-        X,
+        X if samples is None else samples,
         y,
         X_target,
         learner=learner,
@@ -283,16 +286,21 @@ def compare_learner(
     if task == "regression" and loss != "squared_error":
         raise InputError(f"loss={loss!r} is for classes. For numbers use 'squared_error'.")
     notes: list[Note] = []
-    frame, known = X, margin_rows(X, X_target, target_weight)
-    groups = None
-    if known is None:
+    known = margin_rows(X, X_target, target_weight)
+    groups, names = None, None
+    if isinstance(X, Samples):
+        both = X
+        X, T, groups, names = both.X, both.T, both.one_feature, both.names
+    elif known is None:
         alike = X_scored is None  # else other rows have to be read by the same rules
         kinds = Target.of(X_target).kinds
         both = Samples.of_rows(X, X_target, deciding=alike, kinds=kinds)
+        names = None if column_names(X) is None else both.names
         X, T, groups = both.X, both.T, both.one_feature
         if X_scored is not None:
             X_scored = both.encode(X_scored, "X_scored")
         notes += both.notes
+    if known is None:
         judge = weighter or default_judge()
         methods = methods_for(learner, X.shape[1]) if methods is None else methods
     else:
@@ -325,7 +333,7 @@ def compare_learner(
         given = np.flatnonzero(there.kept)
         there_rows = given[_some(len(given), limit, rng, "target", notes)]
         share = None if there.equal else _mean_one(there.w[there_rows])
-        target = RowTarget(scaled(X[rows]), scaled(T[there_rows]), share, groups)
+        target = RowTarget(scaled(X[rows]), scaled(T[there_rows]), share, groups, names)
     else:
         target = known.rows(rows).standardised(scaler.mean_, scaler.scale_)
     scored = None
@@ -356,7 +364,7 @@ def compare_learner(
                 progress.show(method.name)
                 table.append(trial.row(method))
                 progress.done += 1
-    found = Comparison(
+    return Comparison(
         table,
         trial.needed(),
         learner=learner,
@@ -377,7 +385,6 @@ def compare_learner(
             trial.shared,
         ),
     )
-    return found if known is not None or column_names(frame) is None else found.naming(both.names)
 
 
 @dataclass(frozen=True, eq=False)

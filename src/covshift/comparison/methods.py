@@ -190,11 +190,12 @@ def fit_weights(
     *,
     rows: RowWeights | None = None,
     target: RowWeights | None = None,
+    names: Sequence[str] | None = None,
 ) -> Any:
     """Fit the weighter, or that of this name, on standardised rows, and return it.
 
     With ``sample_weight`` its weights are factors on these. ``rows`` and ``target`` stand for the
-    weights where they were checked before.
+    weights where they were checked before, and ``names`` are those of the columns.
 
     Where samples do not overlap it goes on with the nearest weights and a warning, if it can.
     """
@@ -206,6 +207,8 @@ def fit_weights(
         given |= rows.options("sample_weight")
     if target is not None:
         given |= target.options("target_weight")
+    if names is not None and hasattr(weighter, "of_features"):
+        weighter = weighter.of_features(groups_of(X), names)
     weighter = with_groups(weighter, groups_of(X))[0]
     return weighter.fit(X, y, X_target=(unwrap_target(X_target),), **given)
 

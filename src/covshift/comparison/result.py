@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from ..exceptions import InputError
@@ -13,7 +13,6 @@ from ..registry import NONE
 from ..show.answer import ASSUMPTION, Answer
 from ..show.notes import Note
 from ..show.table import Cell, Column, Table
-from ..show.words import columns_by_name
 
 Row = dict[str, Any]
 
@@ -80,12 +79,6 @@ class Comparison(Answer):
     notes: list[Note] = field(default_factory=list)
     needed_by_control: float | None = None
     rows_compared: Any = field(default=None, repr=False, compare=False)
-
-    def naming(self, names: Sequence[str]) -> Comparison:
-        """Return the same with names of columns in notes that count them."""
-        rows = [{**row, "note": columns_by_name(row["note"], names)} for row in self.rows]
-        notes = [replace(note, text=columns_by_name(note.text, names)) for note in self.notes]
-        return replace(self, rows=rows, notes=notes)
 
     def fit(self, name: str | None = None) -> Any:
         """Fit a method, the recommended one by default, to all rows that were given.

@@ -36,13 +36,14 @@ class RowTarget:
     T: Real  # (M, n)
     share: Real | None  # (M,): weights of the target rows, mean one
     groups: Rows | None = None  # (n,): feature of each column; None: every column is one
+    names: Sequence[str] | None = None  # (n,): of the columns, for messages
     measure: ClassVar[str] = "smd"  # what `off` is called in a row of the comparison
 
     def weigh(self, name: str, y: Any, own: Real | None, random_state: int) -> Real:
         """Weights (N,) of the training rows, factors on ``own``."""
         given = self.share, random_state, own
         X, T = (grouped(part, self.groups) for part in (self.X, self.T))
-        return np.asarray(fit_weights(name, X, y, T, *given).weights_)
+        return np.asarray(fit_weights(name, X, y, T, *given, names=self.names).weights_)
 
     def off(self, own: Real | None, w: Real | None = None) -> float:
         """Mean absolute standardised mean difference of the columns, rows weighted by w."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable
 from datetime import date, datetime, timedelta
 from difflib import get_close_matches
 from typing import Any, Protocol
@@ -125,36 +125,6 @@ def printable(name: str, width: int = NAME) -> str:
     """
     text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in name)
     return text if len(text) <= width else text[: width - 1] + "…"
-
-
-_COUNTED = re.compile(
-    r"\b([Cc]olumns?|features?) (?:\[(\d+(?:, \d+)*)\]|(\d+(?:(?:, | and | to )\d+)*)\b)"
-)
-
-
-def columns_by_name(text: str, names: Sequence[str]) -> str:
-    """Name the columns that a text counts; those of a category by the category.
-
-    >>> columns_by_name("columns 0, 1 to 2", ["age", "town=Bern", "town=Chur"])
-    "columns 'age', 'town'"
-    """
-
-    def name(k: int) -> str:
-        return repr(names[k]) if k < len(names) else str(k)
-
-    def one(match: re.Match[str]) -> str:
-        if match[1] is None:
-            return name(int(match[0]))
-        whole = {part.partition("=")[0] for part in names[int(match[1]) : int(match[2]) + 1]}
-        if len(whole) == 1:
-            return repr(whole.pop())
-        return f"{name(int(match[1]))} to {name(int(match[2]))}"
-
-    def named(match: re.Match[str]) -> str:
-        listed = re.sub(r"(\d+) to (\d+)|\d+", one, match[2] or match[3])
-        return f"{match[1]} {listed}"
-
-    return _COUNTED.sub(named, text)
 
 
 def joined(names: Iterable[str]) -> str:
