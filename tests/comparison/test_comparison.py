@@ -30,6 +30,7 @@ from covshift.comparison.methods import (
     methods_for,
     out_of_fold,
 )
+from covshift.data import Samples
 from covshift.datasets import make_survey
 from covshift.encoding import encoded
 from covshift.exceptions import InputError
@@ -114,10 +115,10 @@ def test_the_true_risk_is_that_of_the_model_of_all_rows():
 def test_a_method_that_fails_has_a_row_that_says_why(monkeypatch):
     real = target.fit_weights
 
-    def broken(name, *args):
+    def broken(name, *args, **more):
         if name == "kmm":
             raise RuntimeError("no luck")
-        return real(name, *args)
+        return real(name, *args, **more)
 
     monkeypatch.setattr(target, "fit_weights", broken)
     found = compare(methods=[BASELINE, Method("kmm", "weights"), Method("cdf", "weights")])
@@ -452,3 +453,17 @@ def test_what_is_no_learner_is_refused_in_words(learner):
         compare(learner=learner)
     with pytest.raises(InputError, match="not both"):
         compare(learner=LogisticRegression(), baseline=LogisticRegression())
+
+
+def test_samples_of_numbers_name_their_columns_in_notes():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    names = ["far", "near"]
+    frames = [pd.DataFrame(rows, columns=names) for rows in (X, X + np.array([50, 0]))]
+    y = np.repeat([0, 1], 30)
+    found = [
+        covshift.compare(rows, y, target, learner="linear", methods=["entropy"])
+        for rows, target in (frames, (Samples.of_rows(*frames), None))
+    ]
+    assert found[0].rows[1]["note"] == found[1].rows[1]["note"]
+    assert "column 0" not in found[1].rows[1]["note"]
