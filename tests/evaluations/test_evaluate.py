@@ -22,6 +22,7 @@ from covshift import Cost, Predictions, Target, diagnose, evaluate
 from covshift.data import Samples
 from covshift.engine.intervals import sum_of_gaps
 from covshift.engine.weights import weigh
+from covshift.evaluations import Predicted
 from covshift.evaluations import masses as on
 from covshift.evaluations.labelled import Labelled
 from covshift.evaluations.masses import Masses
@@ -826,3 +827,33 @@ def test_what_is_neither_a_model_nor_scores_is_refused(model):
 def test_a_name_that_is_no_column_of_scores_is_refused():
     with pytest.raises(InputError, match="model='LogisticRegression' names a column, but X has"):
         evaluate(Predictions("LogisticRegression", T[:, 0]), X, Y, T)
+
+
+@pytest.mark.parametrize("scored", [True, False])
+def test_what_a_classifier_said_is_judged_as_the_classifier(scored):
+    names = np.array(["no", "yes"])[Y]
+    model = LogisticRegression().fit(X[:40], names[:40])
+    said = Predicted(
+        (model.predict(X), model.predict(T)),
+        (model.predict_proba(X), model.predict_proba(T)) if scored else None,
+        model.classes_ if scored else None,
+    )
+    judged = model if scored else OnlyClasses(model)
+    found, expected = (
+        evaluate(Predictions({"m": one}, task="classes"), X, names, T) for one in (said, judged)
+    )
+    assert [row.value for row in found] == [row.value for row in expected]
+    assert [row.interval for row in found] == [row.interval for row in expected]
+
+
+class OnlyClasses(ClassifierMixin, BaseEstimator):
+    """A fitted classifier without its scores."""
+
+    def __init__(self, model):
+        self.model = model
+
+    def __sklearn_is_fitted__(self):
+        return True
+
+    def predict(self, rows):
+        return self.model.predict(rows)
