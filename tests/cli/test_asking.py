@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import shlex
 from contextlib import redirect_stderr
 
@@ -245,6 +246,33 @@ def test_the_label_of_an_estimate_is_asked_about_too(tmp_path):
     assert "'region'" in asked.err
     command = ["estimate", *files, "--outcome", "y", "--ask"]
     assert covshift(*command, *answered(asked)).code == 0
+
+
+def test_an_outcome_of_numbers_and_words_is_one_of_categories(tmp_path):
+    files = nasty(tmp_path, 3, ["region", "size"])
+    lines = (tmp_path / "train.csv").read_text().splitlines()
+    cells = ["y", *(("1", "2", "b", "c")[k % 4] for k in range(N))]
+    rows = "".join(f"{line},{cell}\n" for line, cell in zip(lines, cells, strict=True))
+    write(tmp_path / "train.csv", rows)
+    command = ["estimate", *files, "--outcome", "y", "--json"]
+    decided = covshift(*command)
+    assert decided.code == 0, decided.err
+    assert "Read 'y' as categories: is an outcome and holds numbers and text" in decided.err
+    told = covshift(*command, "--what", "proportion")
+    answers = [json.loads(found.out)["estimates"] for found in (decided, told)]
+    assert answers[0] == answers[1]
+
+
+def test_a_file_is_read_once_whatever_is_decided_about_it(tmp_path):
+    train, target = nasty(tmp_path, 3, ["region", "size", "answer"])
+    with open(train, "rb") as file, open(target, "rb") as other:
+        pipes = {name: os.pipe() for name in ("train", "target")}
+        for (_, end), part in zip(pipes.values(), (file, other), strict=True):
+            os.write(end, part.read())
+            os.close(end)
+    piped = covshift("weigh", *(f"/dev/fd/{start}" for start, _ in pipes.values()))
+    assert piped.code == 0, piped.err
+    assert piped.out == covshift("weigh", train, target).out
 
 
 def test_margins_ask_once_as_well(tmp_path):

@@ -103,9 +103,8 @@ def estimates_of(options: Arguments) -> tuple[Estimates, list[Note]]:
     options = _with_design(options)
     of_margins = is_margins_file(options.target)
     read = (_read_margins if of_margins else _read_rows)(options, what)
-    y, categories = read_outcomes(
-        read.beside, list(options.outcome), categories=of_categories(what)
-    )
+    known = True if read.samples and read.samples.categories else of_categories(what)
+    y, categories = read_outcomes(read.beside, list(options.outcome), categories=known)
     labels = None if read.samples is None else _labels(read.samples, options, categories)
     what = what or ("proportion" if categories else "mean")
     own: dict[str, Any] = {}

@@ -15,10 +15,10 @@ from ..encoding.decide import decide
 from ..exceptions import InputError
 from ..files.columns import Kind
 from ..files.frame import read_frame as open_file
-from ..files.questions import Asked, questions_of
+from ..files.questions import Asked, doubtful
 from ..files.reading import ReadOptions, named_dates
 from ..files.samples import ColumnOptions, TwoFiles, cells_of, repeats_of, weights_of
-from ..files.table import Table, notes_of, open_stream, read_table, table_of
+from ..files.table import Table, column_of, notes_of, open_stream, read_table, table_of
 from ..margins import Margins
 from ..margins.cells import OTHER, Categories, Margin, level_of
 from ..margins.sample import KnownRows
@@ -242,7 +242,7 @@ def _refuse_target_weights(options: Roles) -> None:
 def read_frame(
     path: str, declared: ColumnOptions, reading: ReadOptions
 ) -> tuple[Table, Table, list[Note]]:
-    """Read the features of one file, with notes; `Asked` where that would need a guess."""
+    """Read the features of one file, with notes; `Asked` on request, where they need decisions."""
     kinds = declared.kinds(weights=(declared.weight, declared.frequency))
     read = open_file(path, replace(reading, kinds=kinds))
     table = table_of(read, kinds)
@@ -254,11 +254,14 @@ def read_frame(
     cells = {name: cells_of(name, read[name]) for name in names}
     titles = table.title, table.title
     made = decide(cells, cells, declared.settled(), titles=titles, mending=True)
-    questions = questions_of(made, titles, None)
-    if questions:
-        raise Asked(questions)
+    decisions = doubtful(made, None)
+    if decisions and declared.ask:
+        raise Asked(decisions, titles)
+    columns = {name: table.columns[name] for name in made.train}
+    for name in {one.column for one in decisions} & columns.keys():
+        columns[name] = column_of(made.train[name], made.kinds.get(name))
     notes = [*notes_of(table), *(note.of_command() for note in made.notes)]
-    return table[[*made.train]], table, notes
+    return replace(table, columns=columns), table, notes
 
 
 def read_known(

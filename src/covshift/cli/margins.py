@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ..exceptions import InputError
 from . import console
 from .options import Columns, Output
-from .samples import column_options, decided, decisions_of
+from .samples import column_options
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,12 +51,10 @@ def run(options: Arguments) -> int:
 
     options.check_output(options.output)
 
-    def read(known: Arguments) -> tuple[object, ...]:
-        own = {"weight": known.weight, "frequency": known.frequency}
-        return read_frame(known.table, column_options(known, has_id=False, **own), known.reading())
-
-    options, (frame, table, notes) = decided(options, read)
-    console.tell(*decisions_of(options), *notes)
+    own = {"weight": options.weight, "frequency": options.frequency}
+    declared = column_options(options, has_id=False, **own)
+    frame, table, notes = read_frame(options.table, declared, options.reading())
+    console.tell(*notes)
     weight, again = weights_of(table, options.weight), repeats_of(table, options.frequency)
     if again is not None:
         frame, weight = frame.take(again), None if weight is None else weight[again]

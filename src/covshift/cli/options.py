@@ -13,7 +13,7 @@ from ..registry import QUANTITIES, learners, listed
 from .command import Options, flag_of
 
 if TYPE_CHECKING:
-    from ..files.questions import Question
+    from ..encoding.decisions import Decision
     from ..files.reading import ReadOptions
     from ..files.schema import Schema
     from ..persistence import Model
@@ -143,7 +143,7 @@ class Columns(Reading):
     ask: bool = False
     schema: str | None = None
 
-    decided: tuple[Question, ...] = ()  # columns that could be read in two ways
+    decided: tuple[Decision, ...] = ()  # columns that could be read in two ways
     known: Schema | None = None  # columns of a schema file that no option names
 
 

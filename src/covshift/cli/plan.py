@@ -113,7 +113,8 @@ def _of_quantity(options: Arguments) -> tuple[TwoFiles, Plan]:
     options, samples = samples_of(
         options, beside=columns_beside(options), by=options.by, categories=categories
     )
-    y, categories = read_outcomes(samples.beside, list(options.outcome), categories=categories)
+    known = True if samples.categories else categories
+    y, categories = read_outcomes(samples.beside, list(options.outcome), categories=known)
     own: dict[str, Any] = {}
     if options.denominator is not None:
         cells = samples.beside[options.denominator]

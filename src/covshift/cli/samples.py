@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
-import sys
-from collections.abc import Callable, Container
+from collections.abc import Container, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,49 +13,29 @@ from .options import Columns, Roles
 
 if TYPE_CHECKING:
     from ..data import Samples
+    from ..encoding.decisions import Decision
     from ..files.samples import ColumnOptions, TwoFiles
     from ..show.notes import Note
 
 C = TypeVar("C", bound=Columns)
 R = TypeVar("R", bound=Roles)
-_ROUNDS = 4  # a decision may lead to another one, but not for ever
+_FIELDS = {"category": "categorical", "number": "numeric", "drop-unlabelled": "drop_unlabelled"}
 
 
-def decided(options: C, read: Callable[[C], Any]) -> tuple[C, Any]:
-    """Return what ``read`` makes of the options, with the safest decision on each doubtful column.
-
-    With --ask they are listed instead, each with the options that change it.
-    """
-    from ..files.questions import Asked
-
-    piped = "-" in (getattr(options, "train", ""), getattr(options, "target", ""))
-    data = sys.stdin.buffer.read() if piped and not options.ask else b""
-    for _ in range(_ROUNDS):
-        if data:  # each round reads it again
-            sys.stdin = io.TextIOWrapper(io.BufferedReader(io.BytesIO(data)))
-        try:
-            return options, read(options)
-        except Asked as asked:
-            if options.ask:
-                raise InputError(str(asked)) from None
-            options = with_decisions(options, asked.questions)
-    raise InputError("Too many columns could be read in two ways. Add --ask to see them.")
-
-
-def with_decisions(options: C, questions: Any) -> C:
-    """Take the safest answers as if they were options."""
-    more: dict[str, Any] = {"decided": (*options.decided, *questions)}
-    for answer in dict.fromkeys(question.safest.options for question in questions):
-        words = iter(answer)
-        for word in words:
-            flag, _, value = word.partition("=")
-            name = flag.removeprefix("--").replace("-", "_")
+def with_decisions(options: C, decisions: Sequence[Decision]) -> C:
+    """Take what was decided about columns as if it were options."""
+    more: dict[str, Any] = {"decided": (*options.decided, *decisions)}
+    for one in decisions:
+        for kind, value in one.taken.steps:
+            name = _FIELDS.get(kind, kind)
+            named = f"{one.column}={value}" if kind in ("missing", "date") else one.column
             before = more.get(name, getattr(options, name))
             if isinstance(before, bool):
                 more[name] = True
+            elif isinstance(before, tuple):
+                more[name] = before if named in before else (*before, named)
             else:
-                value = value or next(words)
-                more[name] = (*before, value) if isinstance(before, tuple) else value
+                more[name] = value or named
     return replace(options, **more)
 
 
@@ -131,17 +109,11 @@ def column_options(options: Columns, **more: Any) -> ColumnOptions:
         drop=options.drop,
         season=options.season,
         keep=options.keep,
-        decided=tuple(part.column for part in options.decided if part.safest.leaves_out),
+        ask=options.ask,
         schema=() if known is None else tuple(known.columns),
         missing_in=tuple(options.reading().missing_in),
         **more,
     )
-
-
-def decisions_of(options: Columns) -> list[Note]:
-    """Say what was decided about columns that could be read in two ways."""
-    of_rows = ("--drop-unlabelled",)  # of which the rows' own note tells how many these are
-    return [part.note() for part in options.decided if part.safest.options != of_rows]
 
 
 def samples_of(
@@ -165,21 +137,18 @@ def samples_of(
     refuse_margins_file(options.target)
     named = label if isinstance(label, str) else getattr(options, "label", None)
 
-    def read(known: R) -> TwoFiles:
-        given = {name: getattr(known, name) for name in _ROLES}
-        declared = column_options(
-            known,
-            label=named if label else None,
-            unread=() if label or named is None else (("--label", named),),
-            task=getattr(known, "task", None),
-            drop_unlabelled=getattr(known, "drop_unlabelled", False),
-            **given,
-            **more,
-        )
-        return read_samples(known.train, known.target, declared, known.reading(), alone=alone)
-
-    options, samples = decided(options, read)
-    notes = [*decisions_of(options), *samples.notes]
+    declared = column_options(
+        options,
+        label=named if label else None,
+        unread=() if label or named is None else (("--label", named),),
+        task=getattr(options, "task", None),
+        drop_unlabelled=getattr(options, "drop_unlabelled", False),
+        **{name: getattr(options, name) for name in _ROLES},
+        **more,
+    )
+    samples = read_samples(options.train, options.target, declared, options.reading(), alone=alone)
+    options = with_decisions(options, samples.decisions)
+    notes = samples.notes
     if alone:
         notes = list(dict.fromkeys(note for note in notes if note.kind != "target labels"))
     samples = replace(samples, notes=notes)

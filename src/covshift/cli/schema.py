@@ -10,7 +10,7 @@ from .options import KindOfLabel, Label, Output
 from .samples import samples_of
 
 if TYPE_CHECKING:
-    from ..files.questions import Question
+    from ..encoding.decisions import Decision
     from ..files.samples import TwoFiles
     from ..files.schema import SchemaColumn
 
@@ -47,7 +47,7 @@ def run(options: Arguments) -> int:
     found = replace(found, id=options.id or samples.id_name)
     reading = found.reading()
     usual = reading.missing == frozenset(MISSING)
-    decided = {question.column: question for question in found.decided}
+    decided = {decision.column: decision for decision in found.decided}
     schema = Schema(
         {
             name: _column(name, samples, found, reading, decided.get(name), options.id)
@@ -68,13 +68,13 @@ def _column(
     samples: TwoFiles,
     options: Arguments,
     reading: Any,
-    decided: Question | None,
+    decided: Decision | None,
     id: str | None,
 ) -> SchemaColumn:
     from ..files.schema import SchemaColumn
 
     missing = tuple(sorted(reading.missing_in.get(name, ())))
-    why = "" if decided is None else f"{decided.doubt}; {decided.safest.means}"
+    why = "" if decided is None else f"{decided.why}; {decided.taken.means}"
     if name == options.label:
         return SchemaColumn("label", missing=missing, why=why)
     if name == samples.id_name:

@@ -19,7 +19,7 @@ from ..numerics.array import Flags, Real
 from ..show.notes import Note
 from . import codes
 from .cells import PLURAL, Cells
-from .decisions import Answer, Decision, undo_by_target
+from .decisions import Answer, Decision
 from .learning import (
     MANY_NUMBERS,
     amounts_of,
@@ -93,7 +93,7 @@ def decide(
             found = found or _of_words(name, pair, kept[0])
         if found is not None:
             made.made.append(found)
-            made.notes.append(found.note(undo_by_target))
+            made.notes.append(found.note())
             pair = taken(found, pair)
             if found.taken.leaves_out:
                 made.left_out[name] = found.why

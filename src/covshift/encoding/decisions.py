@@ -54,7 +54,9 @@ class Answer:
         found = [(f"{gaps} read as missing", f"Read {gaps} in {{}} as missing",
                   f"reads {gaps} as missing")] * bool(gaps)  # fmt: skip
         for kind, value in self.steps:
-            if kind == "date":
+            if (kind, value) in _SAID:
+                found.append(_SAID[kind, value])
+            elif kind == "date":
                 found.append((f"read as dates like {value}", f"Read {{}} as dates like {value}",
                               f"reads it as dates like {value}"))  # fmt: skip
             elif kind != "missing":
@@ -68,6 +70,16 @@ _WORDS = {  # what a step means, what was done, what it does
     "drop": ("left out", "Left out {}", "leaves it out"),
     "id": ("copied to the output, not used", "Left out {}", "leaves it out"),
     "keep": ("used", "Used {}", "uses it"),
+}
+_SAID = {  # the same of an outcome
+    ("task", "classification"): ("read as classes", "Read {} as classes", "reads it as classes"),
+    ("task", "regression"): ("read as a number", "Read {} as a number", "reads it as a number"),
+    ("what", "proportion"): _WORDS["category"],
+    ("drop-unlabelled", ""): (
+        "rows without a label are left out",
+        "Left out the rows without {}",
+        "leaves out the rows without it",
+    ),
 }
 
 
@@ -89,7 +101,7 @@ class Decision:
         using = (part for part in self.others if part.leaves_out < self.taken.leaves_out)
         return next(using, next(iter(self.others), None))
 
-    def note(self, undo: Undo) -> Note:
+    def note(self) -> Note:
         """Say what was done and why, and what undoes it."""
 
         def text(spelled: Callable[[str, Answer], str]) -> str:
@@ -98,12 +110,12 @@ class Decision:
                 return f"{done}."
             return f"{done}; {spelled(self.column, self.undo)} {self.undo.does}."
 
-        def named(column: str, answer: Answer) -> str:
+        def as_target(column: str, answer: Answer) -> str:
             kind, value = answer.steps[-1]
-            return undo(column, value if kind == "keep" else kind)
+            return undo_by_target(column, value if kind == "keep" else kind)
 
         command = text(lambda column, answer: shlex.join(options_of(column, answer)))
-        return Note("decisions", text(named), command=command)
+        return Note("decisions", text(as_target), command=command)
 
 
 Undo = Callable[[str, str], str]
@@ -146,6 +158,9 @@ def options_of(column: str, answer: Answer) -> tuple[str, ...]:
     found: list[str] = []
     for kind, value in answer.steps:
         option = f"--{_OPTIONS.get(kind, kind).replace(' ', '-')}"
+        if (kind, value) in _SAID:
+            found += [option, value] if value else [option]
+            continue
         named = f"{column}={value}" if kind in ("missing", "date") else column
         # which else would be an option itself
         found += [f"{option}={named}"] if named.startswith("-") else [option, named]

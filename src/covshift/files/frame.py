@@ -16,6 +16,7 @@ import numpy as np
 
 from ..data.values import MOST_COLUMNS, too_wide
 from ..encoding.cells import spelled
+from ..encoding.decisions import undo_by_option
 from ..encoding.learning import merged_levels
 from ..exceptions import InputError
 from ..numerics.progress import Progress
@@ -23,7 +24,6 @@ from ..show.notes import Note
 from .arrays import library, numbers, texts
 from .memory import check_size
 from .missing import MissingValues, missing_in, unmet
-from .questions import answer
 from .reading import ReadOptions
 from .sources import opened
 from .text import may_be_index, no_name
@@ -159,7 +159,7 @@ def _index_notes(names: Iterable[str], title: str) -> list[Note]:
         Note(
             "row numbers",
             f"Left out {name!r} of {title}: looks like a row identifier; "
-            f"{answer('keep', name)} uses it.",
+            f"{undo_by_option(name, 'keep')} uses it.",
         )
         for name in sorted(names)
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..encoding.codes import MOST_WORDS
+from ..encoding.decisions import Answer, Decision
 from ..encoding.learning import reads_as_number
 from ..exceptions import InputError
 from ..numerics.array import Real
 from ..show.notes import Note
 from .columns import Column
-from .questions import MEANS, Question, answer, joined, missing_answer
 from .table import Table
 
 if TYPE_CHECKING:
@@ -48,16 +48,12 @@ class SettledLabels:
     train: Table
     target: Table
     task: str | None
-    questions: list[Question] = field(default_factory=list)
+    decisions: list[Decision] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
 
 
 def settle_labels(train: Table, target: Table, declared: ColumnOptions) -> SettledLabels:
-    """Ask what kind of label there is and what becomes of rows without one.
-
-    Where something is asked, the tables are those of the safest answer, so that what is wrong
-    besides is found at once.
-    """
+    """Decide what kind of label there is, and what becomes of rows without one."""
     name = declared.label
     if name is None:
         return SettledLabels(train, target, declared.task)
@@ -65,16 +61,15 @@ def settle_labels(train: Table, target: Table, declared: ColumnOptions) -> Settl
     column = train.columns[name]
     word = _only_word(column) if declared.task != "classification" and "=" not in name else None
     if word is not None:
-        question = _asked_word(train.title, name, word, declared.task, may_lack)
-        tables = [_without(word, table, name) for table in (train, target)]
+        decision = _of_word(name, word, declared.task, may_lack)
+        tables = [without((word,), table, name) for table in (train, target)]
         likely = declared.task or _likely(_present(tables[0].columns[name]))
-        return SettledLabels(tables[0], tables[1], likely, [question])
-    questions = []
+        return SettledLabels(tables[0], tables[1], likely, [decision])
+    decisions = []
     lost = sum(cell is None for cell in column.values)
     if lost and not may_lack:
-        doubt = f"is the label and is missing in {lost} of {len(column)} rows"
-        remedy = answer("drop-unlabelled", None, *_UNLABELLED)
-        questions.append(Question(name, train.title, doubt, (remedy,)))
+        why = f"is the label and is missing in {lost} of {len(column)} rows"
+        decisions.append(Decision(name, why, Answer.of("drop-unlabelled"), where=(0,)))
     task = declared.task
     notes: list[Note] = []
     cells = _present(column)
@@ -82,11 +77,11 @@ def settle_labels(train: Table, target: Table, declared: ColumnOptions) -> Settl
         task = _infer(name, cells)
         if task is None:
             task = _likely(cells)
-            questions.append(_asked_task(train.title, name, cells, task))
+            decisions.append(_of_task(name, cells, task))
         else:
             text = f"The label {name!r} is taken as {_WORDS[task]} (--task overrides this)."
             notes.append(Note("kind of label", text))
-    return SettledLabels(train, target, task, questions, notes)
+    return SettledLabels(train, target, task, decisions, notes)
 
 
 def _only_word(column: Column) -> str | None:
@@ -98,29 +93,19 @@ def _only_word(column: Column) -> str | None:
     return words[0]
 
 
-def _asked_word(title: str, name: str, word: str, task: str | None, may_lack: bool) -> Question:
-    gaps = missing_answer(name, [word])
-    if not may_lack:
-        gaps = joined(gaps, answer("drop-unlabelled", None, *_UNLABELLED))
-    classes = answer("task", "classification", *_CLASSES)
-    doubt = f"is the label and holds numbers and one word, {word!r}"
-    return Question(name, title, doubt, (gaps, classes) if task is None else (gaps,))
+_CLASSES, _NUMBER = (Answer.of(("task", task)) for task in ("classification", "regression"))
 
 
-def _asked_task(title: str, name: str, cells: list[str], task: str) -> Question:
-    number = "read as a number", "Read {} as a number", "reads it as a number"
-    answers = [
-        answer("task", "classification", *_CLASSES),
-        answer("task", "regression", *number),
-    ]
-    if task == "regression":
-        answers.reverse()
-    doubt = f"is the label and holds {len(set(cells))} different whole numbers"
-    return Question(name, title, doubt, tuple(answers))
+def _of_word(name: str, word: str, task: str | None, may_lack: bool) -> Decision:
+    gaps = Answer.of(("missing", word), *["drop-unlabelled"] * (not may_lack))
+    why = f"is the label and holds numbers and one word, {word!r}"
+    return Decision(name, why, gaps, (_CLASSES,) if task is None else (), where=(0,))
 
 
-_CLASSES = "read as classes", "Read {} as classes", "reads it as classes"
-_UNLABELLED = "rows without a label are left out", "Left out the rows without {}", ""
+def _of_task(name: str, cells: list[str], task: str) -> Decision:
+    answers = (_NUMBER, _CLASSES) if task == "regression" else (_CLASSES, _NUMBER)
+    why = f"is the label and holds {len(set(cells))} different whole numbers"
+    return Decision(name, why, answers[0], answers[1:], where=(0,))
 
 
 def _likely(cells: list[str]) -> str:
@@ -137,12 +122,13 @@ def _likely(cells: list[str]) -> str:
     return "classification" if few and counts.min() > 1 else "regression"
 
 
-def _without(word: str, table: Table, name: str) -> Table:
+def without(words: Collection[str], table: Table, name: str) -> Table:
+    """Return a table with gaps for some words of a column."""
     if name not in table.columns:
         return table
     column = table.columns[name]
     values = column.values.copy()
-    values[[cell is not None and str(cell).strip() == word for cell in values]] = None
+    values[[cell is not None and str(cell).strip() in words for cell in values]] = None
     return replace(table, columns={**table.columns, name: replace(column, values=values)})
 
 
@@ -297,11 +283,11 @@ class Outcomes(dict[str, Any]):
         return list(self)
 
 
-def outcome_questions(
+def outcome_decisions(
     table: Table, beside: Iterable[tuple[str, str]], categories: bool | None
-) -> list[Question]:
-    """Ask about outcomes that hold numbers and words; ``categories`` are wanted, or may be."""
-    questions = []
+) -> list[Decision]:
+    """Decide about outcomes of numbers and words; ``categories`` are wanted, or may be."""
+    decisions = []
     for option, name in beside:
         if option != "--outcome" or categories or table.columns[name].values.dtype != object:
             continue
@@ -310,15 +296,14 @@ def outcome_questions(
         words = sorted({c for c, x in zip(cells, numbers, strict=True) if c and x is None})
         if word is None or len(words) == len({cell for cell in cells if cell is not None}):
             continue
-        gaps = [missing_answer(name, words)] * (len(words) <= MOST_WORDS and "=" not in name)
-        shares = [answer("what", "proportion", *MEANS["categorical"])]
-        shares *= categories is None
-        if not gaps + shares:
-            continue
-        doubt = f"is an outcome and holds numbers and text (such as {word!r})"
+        gaps = [Answer.of(*(("missing", word) for word in words))]
+        gaps *= len(words) <= MOST_WORDS and "=" not in name
+        shares = [Answer.of(("what", "proportion"))] * (categories is None)
         answers = gaps + shares if len(words) == 1 else shares + gaps
-        questions.append(Question(name, table.title, doubt, tuple(answers)))
-    return questions
+        if answers:
+            why = f"is an outcome and holds numbers and text (such as {word!r})"
+            decisions.append(Decision(name, why, answers[0], tuple(answers[1:]), where=(0,)))
+    return decisions
 
 
 def read_outcomes(

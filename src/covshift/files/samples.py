@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from ..data.columns import with_outcome
 from ..data.row_weights import repeated
 from ..encoding import TableEncoder
-from ..encoding.cells import Cells
+from ..encoding.cells import Cells, spelled
 from ..encoding.codes import EXACT
 from ..encoding.decide import Decisions, decide
-from ..encoding.decisions import undo_by_option
+from ..encoding.decisions import Decision, undo_by_option
 from ..encoding.left_out import LeftOut, missed
 from ..encoding.roles import unread_outcome, weights_by_name
 from ..encoding.samples import levels_of
@@ -30,8 +30,15 @@ from .arrays import library, plain
 from .columns import Kind, objects
 from .encoding import MISSING_LEVEL, Encoding
 from .frame import about, read_frame
-from .labels import Labels, Outcomes, outcome_questions, read_labels, settle_labels
-from .questions import Asked, found_id, questions_of
+from .labels import (
+    Labels,
+    Outcomes,
+    outcome_decisions,
+    read_labels,
+    settle_labels,
+    without,
+)
+from .questions import Asked, doubtful, found_id
 from .reading import ReadOptions, book_and_sheet
 from .table import Table, as_column, named, notes_of
 from .text import may_be_index
@@ -73,7 +80,7 @@ class ColumnOptions:
     unread: tuple[tuple[str, str], ...] = ()  # (option, column) that the command does not look at
     drop_unlabelled: bool = False  # training rows without a label are left out, by request
     categories: bool | None = None  # whether outcomes are categories; None: find out
-    decided: tuple[str, ...] = ()  # of ``drop``, those that no option of the user's names
+    ask: bool = False  # stop where a column could be read in two ways
     has_id: bool = True  # whether the command can keep an id
     schema: tuple[str, ...] = ()  # columns that a schema file knows: they may be absent
     missing_in: tuple[str, ...] = ()  # columns that --missing names
@@ -131,11 +138,17 @@ class TwoFiles:
     left_out: Mapping[str, str] = field(default_factory=dict)  # columns, and why
     unused: LeftOut = field(default_factory=LeftOut)  # shared columns that were decided about
     columns: tuple[str, ...] = ()  # of the training file
+    decisions: tuple[Decision, ...] = ()  # about columns that could be read in two ways
 
     @property
     def names(self) -> list[str]:
         """Names of the columns of X."""
         return self.encoding.columns
+
+    @property
+    def categories(self) -> bool:
+        """Whether it was decided that outcomes are categories."""
+        return any(("what", "proportion") in one.taken.steps for one in self.decisions)
 
     def take(self, rows: NDArray[np.intp]) -> TwoFiles:
         """Return some of the training rows, with the whole target."""
@@ -245,7 +258,7 @@ def read_samples(
     *,
     alone: bool = False,
 ) -> TwoFiles:
-    """Read two files and make samples of them; `Asked` where that would need a guess.
+    """Read two files and make samples of them; `Asked` where that needs a decision, on request.
 
     One sheet of a workbook is not both, unless it has weights of its own as a target, or is there
     ``alone``.
@@ -269,7 +282,11 @@ def read_samples(
     notes = notes_of(a.roles, b.roles)
     settled = settle_labels(a.roles, b.roles, declared)
     a, b = replace(a, roles=settled.train), replace(b, roles=settled.target)
-    questions = [*settled.questions]
+    decisions = [*settled.decisions]
+    for one in outcome_decisions(a.roles, declared.beside, declared.categories):
+        decisions.append(one)
+        gaps = [value for kind, value in one.taken.steps if kind == "missing"]
+        a = replace(a, roles=without(gaps, a.roles, one.column))
     rows, whole = np.arange(len(a)), a.roles
     kept = _with_outcome(a, declared)
     if declared.label is not None:
@@ -286,7 +303,6 @@ def read_samples(
         task, other = settled.task or "classification", declared.target_label
         labels = read_labels(own, there_own, declared.label, task, notes, target_name=other)
         notes += settled.notes
-    questions += outcome_questions(own, declared.beside, declared.categories)
     titles = a.title, b.title
     here, target_cells = a.cells(shared), b.cells(shared)
     _check_levels(here, target_cells, titles, declared)
@@ -299,10 +315,13 @@ def read_samples(
         mending=True,
     )
     id_name = declared.id or (found_id(made, here, target_cells) if declared.has_id else None)
-    questions += questions_of(made, titles, id_name if declared.id is None else None)
-    if questions:
-        raise Asked(questions)
-    notes += [note.of_command() for note in made.notes]
+    of_columns = doubtful(made, id_name if declared.id is None else None)
+    decisions += of_columns
+    if decisions and declared.ask:
+        raise Asked(decisions, titles)
+    of_rows = (("drop-unlabelled", ""),)  # of which a note says how many these are
+    of_labels = [one for one in decisions[: -len(of_columns) or None] if one.taken.steps != of_rows]
+    notes[:0] = [note.of_command() for note in (*map(Decision.note, of_labels), *made.notes)]
     if not made.train:
         raise InputError(
             f"No column is left to compare: {named(shared)} identify rows or are free text. "
@@ -338,8 +357,9 @@ def read_samples(
         target_again=repeats_of(there_own, declared.target_frequency, "--target-"),
         target_rows=np.arange(len(b)),
         left_out={**_left_out(a, b, encoding), **made.left_out},
-        unused=_unused(a, b, missed([*shared, *declared.decided], notes), encoding, rows),
+        unused=_unused(a, b, missed(shared, notes), encoding, rows),
         columns=tuple(a.names),
+        decisions=tuple(decisions),
     )
 
 
@@ -529,7 +549,7 @@ def _ids(file: File, name: str | None, rows: Rows, notes: list[Note]) -> NDArray
         return None
     column = file.roles.columns.get(name)
     cells = file.frame[name].to_pylist() if column is None else column.values.tolist()
-    ids = objects([cells[row] for row in rows])
+    ids = objects([spelled(cells[row]) for row in rows])
     repeated = len(ids) - len(set(ids))
     if repeated:
         text = f"{file.title}: {repeated} values of the id column {name!r} are repeated."

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..encoding.cells import Cells
+from ..encoding.learning import as_numbers
 from ..show.notes import Note
 from .arrays import library, plain
 from .columns import Column, Kind, objects, text_column
@@ -115,6 +116,18 @@ def as_column(name: str, cells: Any, kind: Kind | None, spelled: bool) -> Column
     if kind is not None:
         return Column(name, "category" if kind == "outcome" else kind, values)
     return text_column(name, values)
+
+
+def column_of(cells: Cells, kind: str | None) -> Column:
+    """Return cells that were decided to be numbers or categories as a column."""
+    if kind == "category":
+        cells = cells.as_text()
+    elif kind == "number":
+        cells = replace(cells, kind="number", values=as_numbers(cells), words=())
+    values: Any = cells.values
+    if cells.is_text:
+        values = objects([*cells.words, None])[values]
+    return Column(cells.name, cells.kind, values)
 
 
 def _words(cells: Any) -> Any:
