@@ -43,6 +43,8 @@ CASES = {
     "two spellings": (["5 %", "12"], None, "category"),
     "a decimal comma, or an answer": (["1,5", "2,5"], None, "category"),
     "dates of one format": (["15.11.2026", "1.2.2026"], None, ("date", "%d.%m.%Y")),
+    "dates of a month's name": (["19-Sep-03", "17-Nov-04", " "], None, ("date", "%d-%b-%y")),
+    "times": (["10:30", "9:15"], None, "drop"),
     "dates of two": (["1/2/2026", "3/4/2026"], None, "drop"),
     "ISO dates": (["2026-11-15", "2026-02-01"], None, None),
     "a gap above": ([1, 2, 3, 99], [1, 2, 3], ("missing", "99")),
@@ -58,6 +60,14 @@ def test_a_column_is_taken_as_what_it_seems_to_be(case):
     assert steps == (None if kind is None else ((kind, "") if isinstance(kind, str) else kind,))
     assert ("x" in made.train) == (kind != "drop")
     assert len(made.notes) == (kind is not None)
+
+
+@pytest.mark.parametrize(("number", "missing"), [(9, False), (-9, False), (99, False), (999, True)])
+def test_one_row_of_9_or_99_may_be_a_count_and_several_are_missing(number, missing):
+    rest = [0.0, 1.0, 2.0] * 13
+    gap = (("missing", str(number)),)
+    assert decided([number, *rest])[0] == (gap if missing else None)
+    assert decided([number] * 4 + rest[4:])[0] == gap
 
 
 NAMED = {

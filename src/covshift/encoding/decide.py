@@ -18,19 +18,19 @@ from ..exceptions import InputError
 from ..numerics.array import Flags, Real
 from ..show.notes import Note
 from . import codes
+from .alike import MANY_NUMBERS
 from .cells import PLURAL, Cells
 from .decisions import Answer, Decision
-from .learning import (
-    MANY_NUMBERS,
+from .learning import without_levels
+from .roles import weights_by_name
+from .words import (
     amounts_of,
     are_truths,
     in_order,
     is_number,
     reads_as_number,
-    without_levels,
     zeros_and_ones,
 )
-from .roles import weights_by_name
 
 LARGEST = 1e100  # squares of larger numbers overflow
 Pair = tuple[Cells, Cells]

@@ -17,19 +17,12 @@ from ..data.validation import check_columns, column_names, unwrap_target
 from ..exceptions import InputError, UnseenLevelWarning
 from ..numerics.array import Flags, Real, Rows
 from ..show.notes import Note, Severity
+from .alike import of_kind
 from .cells import PLURAL, Cells, is_table, read_cells
 from .decisions import Undo, undo_by_encoder
 from .feature import MISSING, Feature, Unseen, encoded
-from .learning import (
-    TRUTHS,
-    Limits,
-    as_days,
-    as_numbers,
-    as_truths,
-    learn,
-    of_kind,
-    refuse_infinite,
-)
+from .learning import Limits, learn, refuse_infinite
+from .words import TRUTHS, as_days, as_numbers, as_truths
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]

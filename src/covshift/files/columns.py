@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..data.values import days_of, is_iso
 from ..encoding.cells import Cells
-from ..encoding.learning import TRUTHS, are_truths
+from ..encoding.words import TRUTHS, are_truths
 from ..numerics.array import Real
 from .spelling import Kind as Kind
 

@@ -17,7 +17,7 @@ import numpy as np
 from ..data.values import MOST_COLUMNS, too_wide
 from ..encoding.cells import spelled
 from ..encoding.decisions import undo_by_option
-from ..encoding.learning import merged_levels
+from ..encoding.words import merged_levels
 from ..exceptions import InputError
 from ..numerics.progress import Progress
 from ..show.notes import Note

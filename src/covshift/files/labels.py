@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..encoding.codes import MOST_WORDS
 from ..encoding.decisions import Answer, Decision
-from ..encoding.learning import reads_as_number
+from ..encoding.words import reads_as_number
 from ..exceptions import InputError
 from ..numerics.array import Real
 from ..show.notes import Note

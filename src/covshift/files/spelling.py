@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Literal
 
 from ..data.values import days_of
-from ..encoding.learning import TRUTHS
+from ..encoding.words import TRUTHS
 from ..exceptions import InputError
 
 Kind = Literal["number", "boolean", "category", "ordered", "date", "text", "outcome"]

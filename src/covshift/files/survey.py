@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from ..encoding.learning import are_brackets
+from ..encoding.words import are_brackets
 from ..exceptions import InputError, import_extra
 from ..show.notes import Note
 from .arrays import library, texts

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..encoding.cells import Cells
-from ..encoding.learning import as_numbers
+from ..encoding.words import as_numbers
 from ..show.notes import Note
 from .arrays import library, plain
 from .columns import Column, Kind, objects, text_column
