@@ -15,7 +15,8 @@ from command import covshift, write
 from covshift.cli.commands import parse
 from covshift.cli.samples import samples_of
 from covshift.encoding.codes import row_identifier, sentinels
-from covshift.files.samples import ColumnOptions, read_samples
+from covshift.files.declared import ColumnOptions
+from covshift.files.samples import read_samples
 
 N = 24
 VISITS = ("5+", "<1", "2-4", "1")

@@ -167,7 +167,8 @@ def test_predictions_are_those_of_the_library(files, model):
 
     from covshift import VSVC
     from covshift.encoding import scaled
-    from covshift.files.samples import ColumnOptions, read_samples
+    from covshift.files.declared import ColumnOptions
+    from covshift.files.samples import read_samples
 
     declared = ColumnOptions(label="y", id="person")
     samples = read_samples(str(files / "train.csv"), str(files / "target.csv"), declared)

@@ -26,7 +26,8 @@ from covshift import (
 from covshift.data import Samples
 from covshift.engine.methods import METHODS
 from covshift.estimates import Mean, Median, Trimmed
-from covshift.files.samples import ColumnOptions, read_samples
+from covshift.files.declared import ColumnOptions
+from covshift.files.samples import read_samples
 
 N, M = 90, 80
 

@@ -11,7 +11,8 @@ from command import covshift, rows, write
 
 from covshift import Predictions, evaluate
 from covshift.data import Samples
-from covshift.files.samples import ColumnOptions, read_samples
+from covshift.files.declared import ColumnOptions
+from covshift.files.samples import read_samples
 
 N, M = 90, 80
 

@@ -68,7 +68,8 @@ def test_missing_values_need_no_option(tmp_path):
 
 
 def test_imputing_fills_the_median_and_adds_an_indicator(tmp_path, target):
-    from covshift.files.samples import ColumnOptions, read_samples
+    from covshift.files.declared import ColumnOptions
+    from covshift.files.samples import read_samples
 
     path = write(tmp_path / "t.csv", with_cell(with_cell(TRAIN, 3, "age", ""), 5, "town", ""))
     samples = read_samples(str(path), str(target), ColumnOptions(label="y"))
@@ -107,7 +108,8 @@ def test_a_column_without_values_is_left_out(tmp_path, target):
 
 
 def test_levels_that_only_the_target_has_are_columns(tmp_path, train):
-    from covshift.files.samples import ColumnOptions, read_samples
+    from covshift.files.declared import ColumnOptions
+    from covshift.files.samples import read_samples
 
     table = [TARGET[0], *([*row[:2], "z" if row[2] == "w" else row[2]] for row in TARGET[1:])]
     result = weigh(train, write(tmp_path / "g.csv", table))
@@ -118,7 +120,8 @@ def test_levels_that_only_the_target_has_are_columns(tmp_path, train):
 
 
 def test_text_becomes_one_column_a_level(train, target):
-    from covshift.files.samples import ColumnOptions, read_samples
+    from covshift.files.declared import ColumnOptions
+    from covshift.files.samples import read_samples
 
     samples = read_samples(str(train), str(target), ColumnOptions(label="y"))
     assert samples.names == ["age", "income", "town=u", "town=v", "town=w"]
@@ -175,7 +178,8 @@ def test_a_declared_date_that_is_none_names_its_line(tmp_path, train):
 
 
 def test_iso_dates_are_dates_without_a_word(tmp_path):
-    from covshift.files.samples import ColumnOptions, read_samples
+    from covshift.files.declared import ColumnOptions
+    from covshift.files.samples import read_samples
 
     days = ["2026-01-02", "2026-03-04"]
     a = write(tmp_path / "a.csv", with_column(TRAIN, "day", days * 15))

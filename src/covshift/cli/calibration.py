@@ -24,7 +24,7 @@ def calibrated(model: Model, tables: list[Table], options: Arguments) -> Model:
     from ..data import Samples
     from ..engine.overlap import refuse_uncovered
     from ..files.encoding import ColumnProblems
-    from ..files.samples import weights_of
+    from ..files.one_file import weights_of
     from ..files.table import notes_of, read_table
 
     if sum(map(len, tables)) < 2:

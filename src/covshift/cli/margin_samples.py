@@ -14,10 +14,12 @@ from ..diagnostics.margins import MarginsDiagnosis, diagnose_margins, margins_co
 from ..encoding.decide import decide
 from ..exceptions import InputError
 from ..files.columns import Kind
+from ..files.declared import ColumnOptions
 from ..files.frame import read_frame as open_file
+from ..files.one_file import cells_of, repeats_of, weights_of
 from ..files.questions import Asked, doubtful
 from ..files.reading import ReadOptions, named_dates
-from ..files.samples import ColumnOptions, TwoFiles, cells_of, repeats_of, weights_of
+from ..files.samples import TwoFiles
 from ..files.table import Table, column_of, notes_of, open_stream, read_table, table_of
 from ..margins import Margins
 from ..margins.cells import OTHER, Categories, Margin, level_of

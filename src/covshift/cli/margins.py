@@ -44,7 +44,7 @@ class Arguments(Columns, Output):
 
 def run(options: Arguments) -> int:
     """Summarise the table, write the margins, and show them."""
-    from ..files.samples import repeats_of, weights_of
+    from ..files.one_file import repeats_of, weights_of
     from ..margins import Margins
     from ..margins.files import json_text
     from .margin_samples import read_frame

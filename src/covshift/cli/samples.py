@@ -14,7 +14,8 @@ from .options import Columns, Roles
 if TYPE_CHECKING:
     from ..data import Samples
     from ..encoding.decisions import Decision
-    from ..files.samples import ColumnOptions, TwoFiles
+    from ..files.declared import ColumnOptions
+    from ..files.samples import TwoFiles
     from ..show.notes import Note
 
 C = TypeVar("C", bound=Columns)
@@ -91,8 +92,8 @@ def _taken(options: Columns, role: str, name: str) -> dict[str, Any] | None:
 
 def column_options(options: Columns, **more: Any) -> ColumnOptions:
     """Return what the user says about columns; ``more`` are further fields."""
+    from ..files.declared import ColumnOptions
     from ..files.reading import named_dates, named_levels
-    from ..files.samples import ColumnOptions
 
     known = options.known
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from ..encoding import MISSING, Feature, TableEncoder
 from ..exceptions import InputError
-from ..numerics.array import Real, Rows
+from ..numerics.array import Real
 from ..show.notes import Note
 from .columns import Column, Kind
 from .table import Table
@@ -69,11 +69,6 @@ class Encoding:
         return list(self.encoder.columns)
 
     @property
-    def groups(self) -> Rows:
-        """Number of the feature that each column of X belongs to."""
-        return self.encoder.groups
-
-    @property
     def dates(self) -> list[str]:
         """Names of the columns of X that hold days since 1970-01-01."""
         return [feature.name for feature in self.features if feature.kind == "date"]
@@ -106,24 +101,6 @@ class Encoding:
             if found.gaps:
                 findings.gaps[feature.name] += found.gaps
         return values
-
-    def to_list(self) -> list[dict[str, Any]]:
-        """Return plain data, as `from_list` reads it."""
-        return [{**asdict(rule), "levels": list(rule.levels)} for rule in self.features]
-
-    @classmethod
-    def from_list(cls, data: Any) -> Encoding:
-        """Return the encoding of plain data; anything else is a ValueError."""
-        features = []
-        for item in data:
-            if not isinstance(item["levels"], list):
-                raise ValueError("levels that are not a list")
-            flags = [item[name] for name in ("gaps", "indicator", "season", "hour")]
-            if not isinstance(item["name"], str) or not all(isinstance(f, bool) for f in flags):
-                raise ValueError("a feature of unknown kind")
-            tuples = {name: tuple(item.get(name, ())) for name in ("levels", "spelling")}
-            features.append(Feature(**{**item, **tuples}))
-        return cls.of(features)
 
     @classmethod
     def of(cls, features: Sequence[Feature]) -> Encoding:

@@ -19,7 +19,7 @@ from .columns import Column
 from .table import Table
 
 if TYPE_CHECKING:
-    from .samples import ColumnOptions
+    from .declared import ColumnOptions
 
 _FEW_NUMBERS = 10  # a label with 3 to 10 different whole numbers could be either
 _FEW_CLASSES = 5  # of these, so many are rather classes

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -13,10 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data.columns import with_outcome
-from ..data.row_weights import repeated
 from ..encoding import TableEncoder
-from ..encoding.cells import Cells, spelled
-from ..encoding.codes import EXACT
+from ..encoding.cells import Cells
 from ..encoding.decide import Decisions, decide
 from ..encoding.decisions import Decision, undo_by_option
 from ..encoding.left_out import LeftOut, missed
@@ -25,11 +22,8 @@ from ..encoding.samples import levels_of
 from ..exceptions import InputError
 from ..numerics.array import Flags, Real, Rows
 from ..show.notes import Note
-from ..show.words import meant
-from .arrays import library, plain
-from .columns import Kind, objects
+from .declared import ColumnOptions, check_declared, check_levels
 from .encoding import MISSING_LEVEL, Encoding
-from .frame import about, read_frame
 from .labels import (
     Labels,
     Outcomes,
@@ -38,79 +32,10 @@ from .labels import (
     settle_labels,
     without,
 )
+from .one_file import File, cells_of, ids_of, repeats_of, weights_of
 from .questions import Asked, doubtful, found_id
 from .reading import ReadOptions, book_and_sheet
-from .table import Table, as_column, named, notes_of
-from .text import may_be_index
-from .values import days_of, floats_of, holds_numbers
-
-_KINDS: dict[str, Kind] = {
-    **{"numeric": "number", "categorical": "category"},
-    **{"date": "date", "ordered": "ordered", "boolean": "boolean"},
-}
-
-
-@dataclass(frozen=True)
-class ColumnOptions:
-    """What the user says about columns."""
-
-    label: str | None = None
-    id: str | None = None
-    weight: str | None = None
-    target_weight: str | None = None
-    frequency: str | None = None
-    target_frequency: str | None = None
-    numeric: tuple[str, ...] = ()
-    categorical: tuple[str, ...] = ()
-    date: tuple[str, ...] = ()
-    ordered: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # levels, lowest first
-    boolean: tuple[str, ...] = ()
-    season: tuple[str, ...] = ()  # of these dates the month and the weekday
-    drop: tuple[str, ...] = ()
-    keep: tuple[str, ...] = ()  # used, although they look like row identifiers or free text
-    task: str | None = None  # "classification" or "regression"; None: find out
-    beside: tuple[tuple[str, str], ...] = ()  # (option, column) of the training rows, no features
-    beside_target: tuple[str, ...] = ()  # those of ``beside`` that the target rows keep as well
-    of_target: tuple[tuple[str, str], ...] = ()  # (option, column) of the target rows, no features
-    target_label: str | None = None  # the target's own label, where it has another name
-    label_gaps: bool = False  # training rows without a label are left out; else they are an error
-    by: str | None = None  # groups: a feature where both files have the column
-    by_option: str = "--by"  # that names it
-    every_level: bool = False  # levels with few rows are kept as well
-    unread: tuple[tuple[str, str], ...] = ()  # (option, column) that the command does not look at
-    drop_unlabelled: bool = False  # training rows without a label are left out, by request
-    categories: bool | None = None  # whether outcomes are categories; None: find out
-    ask: bool = False  # stop where a column could be read in two ways
-    has_id: bool = True  # whether the command can keep an id
-    schema: tuple[str, ...] = ()  # columns that a schema file knows: they may be absent
-    missing_in: tuple[str, ...] = ()  # columns that --missing names
-
-    def kinds(self, *, weights: tuple[str | None, ...]) -> dict[str, Kind]:
-        """What to read each declared column as; ``weights`` are those of the table's weights."""
-        kinds = {name: kind for option, kind in _KINDS.items() for name in getattr(self, option)}
-        if self.by is not None:
-            kinds.setdefault(self.by, "category")
-        index = (n for n in self.keep if may_be_index(n) or n.startswith("__index_level_"))
-        kinds |= dict.fromkeys(index, "number")
-        beside = (name for _, name in (*self.beside, *self.of_target))
-        texts = (name for name in (*beside, self.label, self.target_label) if name is not None)
-        kinds |= dict.fromkeys(texts, "category")
-        if not self.categories:  # which are told by their spelling
-            kinds |= {name: "outcome" for option, name in self.beside if option == "--outcome"}
-        kinds |= dict.fromkeys((name for name in weights if name is not None), "number")
-        return kinds if self.id is None else {**kinds, self.id: "text"}
-
-    def roles(self) -> set[str]:
-        """Columns that are not features."""
-        beside = (name for _, name in (*self.beside, *self.of_target, *self.unread))
-        weights = (self.weight, self.target_weight, self.frequency, self.target_frequency)
-        named = (self.label, self.target_label, self.id, *weights, *beside)
-        return {name for name in named if name is not None} | set(self.drop)
-
-    def settled(self) -> set[str]:
-        """Columns of which it has been said what they are."""
-        by = () if self.by is None else (self.by,)
-        return {name for option in _KINDS for name in getattr(self, option)} | {*by, *self.keep}
+from .table import Table, named, notes_of
 
 
 @dataclass(frozen=True)
@@ -185,71 +110,6 @@ class TwoFiles:
         return replace(self, labels=labels, target_beside=beside, unused=unused, **own)
 
 
-@dataclass(frozen=True)
-class File:
-    """One file: all its columns, and those that have a role as the commands take them."""
-
-    frame: Any  # pyarrow.Table
-    roles: Table  # without the features
-
-    @classmethod
-    def read(
-        cls, source: str, kinds: Mapping[str, Kind], reading: ReadOptions, roles: set[str]
-    ) -> File:
-        """Read a file; the columns of ``kinds`` are declared."""
-        frame = read_frame(source, replace(reading, kinds=kinds))
-        said = about(frame)
-        own = {
-            name: as_column(name, frame[name], kinds[name], said.spelled)
-            for name in frame.column_names
-            if name in kinds and name in roles
-        }
-        left_out, unmet = frozenset(said.left_out), frozenset(said.unmet)
-        return cls(frame, Table(said.title, own, said.notes, left_out, unmet, said.sheet))
-
-    @property
-    def title(self) -> str:
-        """The file's name in messages."""
-        return self.roles.title
-
-    @property
-    def names(self) -> list[str]:
-        """Names of all columns."""
-        return [str(name) for name in self.frame.column_names]
-
-    def __len__(self) -> int:
-        return int(self.frame.num_rows)
-
-    def cells(self, names: Iterable[str]) -> dict[str, Cells]:
-        """Return columns as they are decided about and encoded."""
-        return {name: cells_of(name, self.frame[name]) for name in names}
-
-
-def cells_of(name: str, column: Any) -> Cells:
-    """Return a column of a file as cells: text where its numbers are too long for float64."""
-    types, dtype = library().types, column.type
-    if types.is_boolean(dtype):
-        return Cells(name, "boolean", floats_of(column))
-    if holds_numbers(dtype):
-        values = floats_of(column)
-        if types.is_integer(dtype) and (np.abs(values[np.isfinite(values)]) > EXACT).any():
-            return Cells.of_text(name, "category", column.to_pylist())
-        return Cells(name, "number", values)
-    if types.is_date(dtype) or types.is_timestamp(dtype):
-        return Cells(name, "date", days_of(column))
-    ordered = types.is_dictionary(dtype) and dtype.ordered
-    places: dict[str, int] = {}
-    parts = [np.zeros(0, dtype=np.intp)]
-    for chunk in column.chunks:
-        coded = chunk if types.is_dictionary(dtype) else chunk.dictionary_encode()
-        words = coded.dictionary.to_pylist()
-        new = [-1 if word is None else places.setdefault(word, len(places)) for word in words]
-        parts.append(np.array([*new, -1], dtype=np.intp)[plain(coded.indices, np.int32, -1)])
-    levels = tuple(column.chunk(0).dictionary.to_pylist()) if ordered else ()
-    kind: Any = "ordered" if ordered else "category"
-    return Cells(name, kind, np.concatenate(parts), tuple(places), levels)
-
-
 def read_samples(
     train: str,
     target: str,
@@ -278,7 +138,7 @@ def read_samples(
     b = a if same and kinds == of_target else File.read(target, of_target, there, roles)
     if not alone and of_b == (None, None):
         _refuse_one_sheet(train, target, a, b)
-    _check_declared(declared, a, b)
+    check_declared(declared, a, b)
     notes = notes_of(a.roles, b.roles)
     settled = settle_labels(a.roles, b.roles, declared)
     a, b = replace(a, roles=settled.train), replace(b, roles=settled.target)
@@ -305,7 +165,7 @@ def read_samples(
         notes += settled.notes
     titles = a.title, b.title
     here, target_cells = a.cells(shared), b.cells(shared)
-    _check_levels(here, target_cells, titles, declared)
+    check_levels(here, target_cells, titles, declared)
     made = decide(
         here,
         here if a.frame is b.frame else target_cells,
@@ -338,8 +198,8 @@ def read_samples(
         X,
         T,
         labels,
-        _ids(a, id_name, rows, notes),
-        _ids(b, id_name, np.arange(len(b)), notes) if id_name in b.names else None,
+        ids_of(a, id_name, rows, notes),
+        ids_of(b, id_name, np.arange(len(b)), notes) if id_name in b.names else None,
         weights_of(own, declared.weight),
         weights_of(there_own, declared.target_weight),
         id_name,
@@ -411,24 +271,6 @@ def _unused(a: File, b: File, names: list[str], encoding: Encoding, rows: Rows) 
     return LeftOut(_of_rows(a.cells(lost), rows), b.cells(lost), undo_by_option)
 
 
-def _check_levels(
-    here: Mapping[str, Cells],
-    there: Mapping[str, Cells],
-    titles: tuple[str, str],
-    declared: ColumnOptions,
-) -> None:
-    """Refuse cells that are none of the levels that were declared."""
-    for name, levels in declared.ordered.items():
-        for cells, title in zip((here, there), titles, strict=True):
-            strange = sorted({*cells[name].as_text().words} - {*levels}) if name in cells else []
-            if strange:
-                raise InputError(
-                    f"{title}: column {name!r} holds {named(strange)}, none of the levels "
-                    f"{' < '.join(levels)}. Add them where they belong, or say that they stand for "
-                    f"missing values: --missing {f'{name}={strange[0]}'!r}."
-                )
-
-
 def _schema_notes(a: File, b: File, shared: list[str], declared: ColumnOptions) -> list[Note]:
     """Name columns that the schema file lacks, and those that only it has."""
     if not declared.schema:
@@ -464,40 +306,6 @@ def _with_outcome(file: File, declared: ColumnOptions) -> Flags | None:
     """Rows that have an outcome, of several any: `covshift.estimate` learns from no others."""
     names = [name for option, name in declared.beside if option == "--outcome"]
     return with_outcome(Outcomes({name: file.roles.columns[name].values for name in names}))
-
-
-def _check_declared(declared: ColumnOptions, train: File, target: File) -> None:
-    def where(name: str, table: File, option: str) -> None:
-        if name not in table.names:
-            several = "," in name and all(part in table.names for part in name.split(","))
-            hint = f" Repeat {option} for each column." if several else meant(name, table.names)
-            raise InputError(
-                f"{table.title} has no column {name!r}, which {option} names."
-                f"{hint} Its columns are: {named(table.names)}."
-            )
-
-    def options(*roles: str) -> list[tuple[str, str | None]]:
-        return [(f"--{role.replace('_', '-')}", getattr(declared, role)) for role in roles]
-
-    here = [*options("label", "weight", "frequency", "id"), *declared.beside, *declared.unread]
-    here.append((declared.by_option, declared.by))
-    there = [*options("target_weight", "target_frequency", "target_label"), *declared.of_target]
-    for table, columns in ((train, here), (target, there)):
-        for option, role in columns:
-            if role is not None:
-                where(role, table, option)
-    unnamed = train.roles.left_out | target.roles.left_out
-    for option in (*_KINDS, "season", "drop", "keep", "missing_in"):
-        for name in getattr(declared, option):
-            if name not in {*target.names, *unnamed, *declared.schema}:
-                where(name, train, f"--{option.removesuffix('_in')}")
-    kinds = Counter(name for option in _KINDS for name in set(getattr(declared, option)))
-    twice = sorted(name for name, times in kinds.items() if times > 1)
-    if twice:
-        raise InputError(f"{named(twice)}: declared in two ways. Keep one of them.")
-    taken = (declared.id, declared.weight, declared.frequency)
-    if declared.label is not None and declared.label in taken:
-        raise InputError(f"{declared.label!r} cannot be the label and something else as well.")
 
 
 def _shared_columns(a: File, b: File, declared: ColumnOptions, notes: list[Note]) -> list[str]:
@@ -544,19 +352,6 @@ def _shared_columns(a: File, b: File, declared: ColumnOptions, notes: list[Note]
     return shared
 
 
-def _ids(file: File, name: str | None, rows: Rows, notes: list[Note]) -> NDArray[Any] | None:
-    if name is None:
-        return None
-    column = file.roles.columns.get(name)
-    cells = file.frame[name].to_pylist() if column is None else column.values.tolist()
-    ids = objects([spelled(cells[row]) for row in rows])
-    repeated = len(ids) - len(set(ids))
-    if repeated:
-        text = f"{file.title}: {repeated} values of the id column {name!r} are repeated."
-        notes.append(Note("repeated ids", text))
-    return ids
-
-
 def _groups(table: Table, declared: ColumnOptions) -> NDArray[Any] | None:
     """Groups of the rows; those without one are a group."""
     if declared.by is None or declared.by not in table.columns:
@@ -566,34 +361,3 @@ def _groups(table: Table, declared: ColumnOptions) -> NDArray[Any] | None:
         groups = groups.copy()
         groups[[cell is None for cell in groups]] = MISSING_LEVEL
     return groups
-
-
-def weights_of(table: Table, name: str | None) -> Real | None:
-    """Return the column of weights, if one is named; refuse what is no weight."""
-    if name is None:
-        return None
-    values = np.asarray(table.columns[name].values, dtype=np.float64)
-    for bad, what in ((~np.isfinite(values), "missing or infinite"), (values < 0, "negative")):
-        if bad.any():
-            raise InputError(
-                f"{table.title}: the weight column {name!r} has {int(bad.sum())} {what} values. "
-                "Weights are numbers from zero up."
-            )
-    if not values.any():
-        raise InputError(f"{table.title}: the weight column {name!r} is zero in every row.")
-    return values
-
-
-def repeats_of(table: Table, name: str | None, options: str = "--") -> Rows | None:
-    """Return the rows, each as often as the column says; None where no column is named.
-
-    ``options`` is how the options begin that tell about this table.
-    """
-    values = weights_of(table, name)
-    if values is None:
-        return None
-    option, weight = f"{options}frequency", f"{options}weight"
-    try:
-        return repeated(values, len(values), option, of=table.title, weight=weight)
-    except InputError as error:
-        raise InputError(f"{table.title}, column {name!r}: {error}") from None
