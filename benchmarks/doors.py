@@ -176,7 +176,7 @@ def in_common_words(text: str, paths: list[Path]) -> str:
     text = text.replace(f"{paths[0].parent}/", "")
     for own, other in zip((p.name for p in paths), ("X", "X_target"), strict=True):
         text = text.replace(own, other)
-    text = re.sub(r"; [^;]*(--|kinds=)[^;]*(uses it|overrides this)\.?$", "", text)
+    text = re.sub(r"; [^;]*(--\w|X_target=|sample_weight=).*?(?=\. Left out|$)", "", text)
     return re.sub(r"\s+", " ", text)
 
 
