@@ -57,7 +57,7 @@ def measure(N: int, repeats: int) -> list[list[str]]:
         ):
             make = correction.operator
             build = best_time(lambda X=X, T=T, make=make: make(X, T), repeats)
-            R = make(X, T).factor()
+            R = make(X, T).R
             Z = R.matmat(A)
             forward = best_time(lambda R=R, A=A: R.matmat(A), repeats)
             backward = best_time(lambda R=R, Z=Z: R.rmatmat(Z), repeats)
@@ -115,8 +115,8 @@ def report(found):
     return [
         f"M = {M}, n = {FEATURES}, D = {COLUMNS} columns, float64, best of 3, seed {SEED}. "
         "Features are Gaussian with the stated pairwise correlation. The mean diagonal of the "
-        "multiplicative V is the share of ones in B: where few targets dominate a point, B is "
-        "kept by its ones; otherwise in bits, unpacked in blocks and multiplied with BLAS.",
+        "multiplicative V is the share of ones in B, which is kept in bits, unpacked in blocks "
+        "and multiplied with BLAS.",
         table(HEADER, [row for _, rows in found["products"] for row in rows]),
         "(a) and (b) are described in the script's docstring.",
     ]

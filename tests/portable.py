@@ -62,9 +62,8 @@ def agrees_with_numpy(correction, convert, to_numpy, *, tied: bool, dtype: str) 
     whole = got.matmat(convert(np.ones((25, 1), dtype=np.int64)))
     assert whole.dtype == convert(A).dtype
     np.testing.assert_allclose(to_numpy(whole)[:, 0], expected.dense().sum(axis=1), atol=20 * atol)
-    R, Q = got.factor(), expected.factor()
-    assert (R is None) == (Q is None)
-    if R is not None:
+    R, Q = got.R, expected.R
+    if hasattr(Q, "rmatmat"):
         Z = rng.normal(size=(Q.shape[0], 2)).astype(dtype)
         np.testing.assert_allclose(to_numpy(R.rmatmat(convert(Z))), Q.rmatmat(Z), atol=20 * atol)
 
@@ -75,8 +74,8 @@ def sums_in_float32_lose_nothing(correction, n, convert, to_numpy) -> None:
     X, T = np.zeros((N, n), dtype=np.float32), np.ones((1, n), dtype=np.float32)
     A, Z = np.ones((N, 1), dtype=np.float32), np.ones((M, 1), dtype=np.float32)
     A[0] = A[-1] = Z[0] = Z[-1] = big  # at both ends: prefix sums and suffix sums
-    forward = correction.operator(convert(X), convert(T)).factor().matmat(convert(A))
+    forward = correction.operator(convert(X), convert(T)).R.matmat(convert(A))
     assert abs(float(to_numpy(forward)[0, 0]) - (2 * big + N)) <= 8192
     T = np.tile(np.arange(1, M + 1, dtype=np.float32)[:, None], n)
-    backward = correction.operator(convert(X[:1]), convert(T)).factor().rmatmat(convert(Z))
+    backward = correction.operator(convert(X[:1]), convert(T)).R.rmatmat(convert(Z))
     assert abs(float(to_numpy(backward)[0, 0]) * M**0.5 - (2 * big + M)) <= 16384

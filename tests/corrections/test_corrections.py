@@ -671,7 +671,7 @@ class Indefinite(Correction):
 class WrongAdjoint(Correction):
     def _build(self, X, T, share):
         V = Additive().operator(X, T)
-        R = V.factor()
+        R = V.R
         R.rmatmat = lambda Z: 2 * type(R).rmatmat(R, Z)
         return V
 

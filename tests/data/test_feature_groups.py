@@ -15,7 +15,7 @@ from covshift.corrections import Additive, Multiplicative, Pairwise, Sliced, as_
 from covshift.data.features import column_shares, feature_groups, members, order_by_content
 from covshift.data.row_weights import target_weights
 from covshift.exceptions import InputError
-from covshift.operators.leaves import leaf_gram, line_form
+from covshift.operators.leaves import leaf_gram
 from covshift.testing import check_operator
 
 N, M = 9, 11
@@ -175,7 +175,7 @@ def test_the_form_of_trees_knows_the_groups(symmetric):
     place = np.random.default_rng(0).integers(0, 4, N)
     Z = (place[:, None] == np.arange(4)).astype(float)
     dense = (both_sides if symmetric else mean_over_features)(X, T, groups)
-    assert leaf_gram(V, line_form(V), place, 4) == pytest.approx(Z.T @ dense @ Z, abs=1e-10)
+    assert leaf_gram(V, place, 4) == pytest.approx(Z.T @ dense @ Z, abs=1e-10)
 
 
 def test_sliced_gives_a_feature_the_part_of_one_column():

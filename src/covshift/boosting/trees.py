@@ -21,8 +21,8 @@ from ..exceptions import import_extra
 from ..numerics.array import Real, Rows
 from ..numerics.parallel import thread_count
 from ..numerics.quiet import alone
-from ..operators import VOperator
-from ..operators.leaves import LineForm, leaf_gram, line_form
+from ..operators import FactorOperator, VOperator
+from ..operators.leaves import leaf_gram, of_lines
 
 _NOISE = 1e-12  # of the loss: a gain below it is rounding
 _SPAN = 1e-10  # share of a leaf's column that must lie outside the span of the others
@@ -57,9 +57,9 @@ class Grower:
     """Grows trees on one sample: V, the rows' bins (N, n), and their weights (for leaf sizes)."""
 
     def __init__(self, V: VOperator, bins: Real, w: Real, growth: Growth) -> None:
-        self._V, self._form, self._bins = V, line_form(V), bins
+        self._V, self._bins = V, bins
         self._penalty = growth.reg_lambda
-        diagonal = _diagonal(V, self._form, w)
+        diagonal = _diagonal(V, w)
         least = min(1.0, growth.min_samples_leaf * (1 - 1e-12) / float(w.sum()))
         seen = diagonal.sum() > 0 and least <= 0.5  # else nothing can be split
         self._split = (_GROWERS[growth.grower] if seen else _Stump)(bins, diagonal, least, growth)
@@ -69,7 +69,7 @@ class Grower:
         tree = self._split(g)
         ends = tree.ends(self._bins)
         leaves, place = np.unique(ends, return_inverse=True)
-        gram = leaf_gram(self._V, self._form, place, len(leaves))
+        gram = leaf_gram(self._V, place, len(leaves))
         Vg = np.asarray(self._V.matmat(g[:, None]))[:, 0]
         U = -2 * np.bincount(place, Vg, len(leaves)).astype(np.float64)
         tree.value[leaves] = _solve(2 * gram + self._penalty * np.eye(len(leaves)), U)
@@ -190,15 +190,16 @@ class _LightGBM:
 _GROWERS: dict[str, Any] = {"sklearn": _ScikitLearn, "lightgbm": _LightGBM}
 
 
-def _diagonal(V: VOperator, form: LineForm | None, w: Real) -> Real:
-    """V(i, i) summed over the repeats of every row, (N,), or ``w`` where V has no `LineForm`.
+def _diagonal(V: VOperator, w: Real) -> Real:
+    """V(i, i) summed over the repeats of every row, (N,), or ``w`` where V is not of lines.
 
     A row that counts w times has w^2 V(i, i) in V, as all pairs of its repeats meet there.
     """
-    if form is None:
+    if not isinstance(V, FactorOperator) or not of_lines(V):
         return w
-    paired = np.asarray(V.diagonal(), dtype=np.float64) - form.d
-    return np.asarray(form.d + np.divide(paired, w, out=np.zeros(len(w)), where=w > 0))
+    d = np.zeros(len(w)) if V.d is None else np.asarray(V.d, dtype=np.float64)
+    paired = np.asarray(V.diagonal(), dtype=np.float64) - d
+    return np.asarray(d + np.divide(paired, w, out=np.zeros(len(w)), where=w > 0))
 
 
 def _solve(D: Real, U: Real) -> Real:

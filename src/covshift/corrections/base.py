@@ -19,7 +19,7 @@ from ..encoding import groups_of
 from ..encoding.samples import encode_samples
 from ..exceptions import CoverageWarning, InputError, InputTypeError
 from ..numerics.array import Array, Rows, namespace
-from ..operators import Diagonal, TargetSums, VOperator, WeightedSum, identity_share, unit_scale
+from ..operators import Dense, FactorOperator, TargetSums, VOperator, identity_share, unit_scale
 from ..weights import as_weighter
 
 
@@ -188,9 +188,9 @@ class VMatrixCorrection(Correction):
             xp = namespace(diagonal)
             weight = float(diagonal.shape[0] if w is None else xp.sum(w, dtype=xp.float64))
             share = identity_share(self.blend, weight)
-            identity = super()._finish(Diagonal(xp.ones_like(diagonal)), w)
-            return WeightedSum([((1 - share) * scale, V), (share, identity)])
-        return V if scale == 1 else WeightedSum([(scale, V)])
+            own = share * (xp.ones_like(diagonal) if w is None else w)
+            return _composed(V).scaled((1 - share) * scale).plus(own)
+        return V if scale == 1 else _composed(V).scaled(scale)
 
     def _unit_scale(self, diagonal: Array, w: Array | None) -> float:
         """Return the factor that gives V a mean diagonal of one, over the weighted rows."""
@@ -207,6 +207,10 @@ class VMatrixCorrection(Correction):
                 stacklevel=4,
             )
         return scale or 1.0
+
+
+def _composed(V: VOperator) -> FactorOperator:
+    return V if isinstance(V, FactorOperator) else Dense(V.dense())
 
 
 # Weights of the training rows from whatever stands for them: an array, a weighter or its name.

@@ -23,7 +23,7 @@ from ..exceptions import InputError
 from ..numerics.array import Real, Rows, to_numpy
 from ..numerics.parallel import one_blas_thread
 from ..numerics.quiet import quiet
-from ..operators import Diagonal, VOperator
+from ..operators import VOperator, is_diagonal
 from ..operators.base import blocks
 from .auto import target_weights
 from .expansion import LandmarkBasis
@@ -339,7 +339,7 @@ def left_out(
         coef = by_outcome @ Y
         residual = B @ coef - Y
         left = 1 - np.einsum("ij,ji->i", B, by_outcome)[:, None]  # 1 - H_ii
-        if isinstance(V, Diagonal):
+        if is_diagonal(V):
             errors = residual / np.where(left > 0, left, 1.0)
             moves = _joined([(by_outcome, errors)])
         else:

@@ -23,7 +23,7 @@ from ..corrections.auto import LEVEL
 from ..numerics.array import Real, Rows
 from ..numerics.folds import Fold
 from ..numerics.statistics import least, paired_gains, rounding_of
-from ..operators import Dense, Diagonal, VOperator
+from ..operators import Dense, VOperator, is_diagonal
 from ..operators.target_sums import weighted_gram
 
 _SMALLEST = -4.0  # decades below the scale of the kernel
@@ -157,7 +157,7 @@ def solve_exactly(V: VOperator, features: Features, Y: Real, reg: float) -> Exac
     """Fit in all features of K: O(N^2 r). The coefficients are A = V (Y - f) / reg (eq. 3.3)."""
     Psi, r = features.Psi, features.Psi.shape[1]
     B = np.column_stack([Psi, np.ones(len(Y)), Y])
-    diagonal = isinstance(V, Diagonal)
+    diagonal = is_diagonal(V)
     G = weighted_gram(B, V.diagonal()) if diagonal else B.T @ np.asarray(V.matmat(B))
     v, c = ridge_path(G, r, [reg])[0]
     if not G[r, r] > 0:  # V does not see any training row
@@ -171,7 +171,7 @@ def solve_exactly(V: VOperator, features: Features, Y: Real, reg: float) -> Exac
 
 def entries(V: VOperator) -> VOperator:
     """Return V by its entries, unless it is diagonal: of many columns other products are slow."""
-    return V if isinstance(V, Diagonal | Dense) else Dense(V.dense())
+    return V if isinstance(V, Dense) or is_diagonal(V) else Dense(V.dense())
 
 
 # Held-out rows
@@ -302,7 +302,7 @@ def tune(
 
 def importance_of(V: VOperator, w: Real) -> Real | None:
     """Return the importance weights (N,) in V on top of w; None where there are none."""
-    if not isinstance(V, Diagonal):
+    if not is_diagonal(V):
         return None
     factors = np.asarray(V.diagonal()) / w
     return factors if np.ptp(factors) > _EQUAL * np.abs(factors).max() else None

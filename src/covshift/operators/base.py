@@ -70,10 +70,6 @@ class VOperator(Protocol):
         """V as an (N, N) array, for tests and small N."""
         ...
 
-    def factor(self) -> Factor | None:
-        """R with V = R'R, or None where only products with V are known."""
-        ...
-
     def subset(self, rows: NDArray[np.intp]) -> VOperator:
         """V of some of the training rows, as V[rows][:, rows]."""
         ...

@@ -1,83 +1,160 @@
-"""Corrections compose: sums of operators stack their factors, row weights scale their columns.
+"""Every V of the library: diag(u) R'R diag(u) + diag(d), with R from views of the target.
 
-sum_k c_k V_k       has the factor that stacks sqrt(c_k) R_k   (views, symmetric, blends)
-diag(w) V diag(w)   has the factor R diag(w)                   (theory, eqs. 2.3 and 2.5)
+Corrections compose inside this form (theory, eqs. 2.3 to 2.5): a scale and row weights multiply u,
+a blend with the identity adds to d, and a diagonal V has no R. Of a known target, or of a V that is
+there already, R'R is known by its products alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..numerics.array import Array, device, namespace, take_rows
-from .base import Factor, VOperator, blocks, columns, row_weights, scale_rows
-from .leaves import LineForm, line_form, line_form_sum
+from .base import Factor, blocks, columns, row_weights, scale_rows
 from .line_factor import LineFactor, Lines
 
 
-class FactorOperator:
-    """V = R'R, by the products with its factor."""
-
-    def __init__(self, R: Factor) -> None:
-        self.R = R
+class Gram(Protocol):
+    """A symmetric positive semidefinite matrix R'R by its products; factors are of this kind."""
 
     @property
     def shape(self) -> tuple[int, int]:
-        return self.R.shape[1], self.R.shape[1]
+        """Rows of R, or N, and columns N."""
+        ...
+
+    def normal(self, A: Array) -> Array:
+        """R'R A."""
+        ...
+
+    def squares(self) -> Array:
+        """The diagonal of R'R."""
+        ...
+
+    def gram(self) -> Array:
+        """R'R as an array."""
+        ...
+
+    def subset(self, rows: NDArray[np.intp]) -> Gram:
+        """R for some of the training rows."""
+        ...
+
+
+class FactorOperator:
+    """V = scale diag(u) R'R diag(u) + diag(d); without u it is one, without R or d zero."""
+
+    def __init__(
+        self,
+        R: Gram | None = None,
+        u: Array | None = None,
+        d: Array | None = None,
+        scale: float = 1.0,
+    ) -> None:
+        self.R, self.u, self.d, self.scale = R, u, d, scale
+        if R is not None:
+            N = R.shape[1]
+        elif d is not None:
+            N = int(d.shape[0])
+        else:
+            raise ValueError("V needs R, d or both.")
+        self.shape = (N, N)
 
     def matmat(self, A: Array) -> Array:
-        return self.R.normal(A)
+        given = self.d if self.u is None else self.u
+        if given is not None:
+            A = columns(A, self.shape[0], "V.matmat", given)
+        product = None if self.d is None else scale_rows(self.d, A)
+        if self.R is None:
+            return product
+        seen = self._scaled(self.R.normal(A if self.u is None else scale_rows(self.u, A)))
+        seen = seen if self.u is None else scale_rows(self.u, seen)
+        return seen if product is None else seen + product
 
     def diagonal(self) -> Array:
-        return self.R.squares()
+        if self.R is None:
+            return namespace(self.d).asarray(self.d, copy=True)
+        squares = self._scaled(self.R.squares())
+        squares = squares if self.u is None else self.u**2 * squares
+        return squares if self.d is None else squares + self.d
 
     def dense(self) -> Array:
-        return self.R.gram()
-
-    def factor(self) -> Factor:
-        return self.R
+        own = None
+        if self.d is not None:
+            xp = namespace(self.d)
+            own = xp.eye(self.shape[0], dtype=self.d.dtype, device=device(self.d))
+            own = own * self.d[None, :]
+        if self.R is None:
+            return own
+        gram = self._scaled(self.R.gram())
+        gram = gram if self.u is None else self.u[:, None] * gram * self.u[None, :]
+        return gram if own is None else gram + own
 
     def subset(self, rows: NDArray[np.intp]) -> FactorOperator:
-        return FactorOperator(self.R.subset(rows))
+        u, d = (None if part is None else take_rows(part, rows) for part in (self.u, self.d))
+        R = None if self.R is None else self.R.subset(rows)
+        return FactorOperator(R, u, d, self.scale)
 
     def weighted(self, w: Array) -> FactorOperator:
-        return FactorOperator(ColumnWeightedFactor(self.R, w))
+        """Give rows weights: diag(w) on both sides of R'R, where they meet, but once of d."""
+        w = row_weights(w, self.shape[0], self.d if self.u is None else self.u)
+        u = w if self.u is None else self.u * w
+        return FactorOperator(self.R, u, None if self.d is None else self.d * w, self.scale)
 
-    def line_form(self) -> LineForm | None:
-        return line_form(self.R)
+    def scaled(self, factor: float) -> FactorOperator:
+        """Return ``factor`` V."""
+        d = None if self.d is None else factor * self.d
+        return FactorOperator(self.R, self.u, d, factor * self.scale)
+
+    def plus(self, d: Array) -> FactorOperator:
+        """Return V + diag(d)."""
+        d = d if self.d is None else self.d + d
+        return FactorOperator(self.R, self.u, d, self.scale)
+
+    def _scaled(self, part: Array) -> Array:
+        return part if self.scale == 1 else self.scale * part
 
 
-class WeightedSum:
-    """V = sum_k c_k V_k with c_k >= 0."""
+class Diagonal(FactorOperator):
+    """V = diag(w), w >= 0: the unweighted loss (w = 1) and every importance-weighted one; O(N)."""
 
-    def __init__(self, terms: Sequence[tuple[float, VOperator]]) -> None:
-        self._terms = list(terms)
-        self.shape = self._terms[0][1].shape
+    def __init__(self, w: Array) -> None:
+        super().__init__(d=w)
 
-    def matmat(self, A: Array) -> Array:
-        return sum(c * V.matmat(A) for c, V in self._terms)
 
-    def diagonal(self) -> Array:
-        return sum(c * V.diagonal() for c, V in self._terms)
+class Dense(FactorOperator):
+    """V by its entries."""
 
-    def dense(self) -> Array:
-        return sum(c * V.dense() for c, V in self._terms)
+    def __init__(self, V: Array) -> None:
+        super().__init__(Entries(V))
 
-    def factor(self) -> Factor | None:
-        factors = [(c, V.factor()) for c, V in self._terms]
-        known = [(c**0.5, R) for c, R in factors if R is not None]
-        return StackedFactor(known) if len(known) == len(factors) else None
 
-    def subset(self, rows: NDArray[np.intp]) -> WeightedSum:
-        return WeightedSum([(c, V.subset(rows)) for c, V in self._terms])
+def is_diagonal(V: object) -> bool:
+    """Whether no two rows meet in V."""
+    return isinstance(V, FactorOperator) and V.R is None
 
-    def weighted(self, w: Array) -> WeightedSum:
-        return WeightedSum([(c, V.weighted(w)) for c, V in self._terms])
 
-    def line_form(self) -> LineForm | None:
-        return line_form_sum(self._terms)
+class Entries:
+    """R'R as an array that is there already."""
+
+    def __init__(self, V: Array) -> None:
+        self._V = V
+        self.shape = (int(V.shape[0]), int(V.shape[1]))
+
+    def normal(self, A: Array) -> Array:
+        A = columns(A, self.shape[0], "V.matmat", self._V)
+        return namespace(A).astype(self._V, A.dtype, copy=False) @ A
+
+    def squares(self) -> Array:
+        return namespace(self._V).linalg.diagonal(self._V)
+
+    def gram(self) -> Array:
+        return namespace(self._V).asarray(self._V, copy=True)
+
+    def subset(self, rows: NDArray[np.intp]) -> Entries:
+        return Entries(take_rows(take_rows(self._V, rows).T, rows).T)
 
 
 class StackedFactor:
@@ -111,168 +188,6 @@ class StackedFactor:
     def subset(self, rows: NDArray[np.intp]) -> StackedFactor:
         return StackedFactor([(s, R.subset(rows)) for s, R in self._parts])
 
-    def line_form(self) -> LineForm | None:
-        return line_form_sum([(s**2, R) for s, R in self._parts])
-
-
-class RowWeighted:
-    """diag(w) V diag(w): both sides of the Fredholm equation under weighted training points."""
-
-    def __init__(self, V: VOperator, w: Array) -> None:
-        self._V, self._w = V, row_weights(w, V.shape[0])
-        self.shape = V.shape
-
-    def matmat(self, A: Array) -> Array:
-        A = columns(A, self.shape[0], "V.matmat", self._w)
-        return scale_rows(self._w, self._V.matmat(scale_rows(self._w, A)))
-
-    def diagonal(self) -> Array:
-        return self._w**2 * self._V.diagonal()
-
-    def dense(self) -> Array:
-        return self._w[:, None] * self._V.dense() * self._w[None, :]
-
-    def factor(self) -> Factor | None:
-        R = self._V.factor()
-        return None if R is None else ColumnWeightedFactor(R, self._w)
-
-    def subset(self, rows: NDArray[np.intp]) -> RowWeighted:
-        return RowWeighted(self._V.subset(rows), take_rows(self._w, rows))
-
-    def weighted(self, w: Array) -> RowWeighted:
-        return RowWeighted(self._V, self._w * row_weights(w, self.shape[0], self._w))
-
-    def line_form(self) -> LineForm | None:
-        part = line_form(self._V)
-        return None if part is None else part.weighted(self._w)
-
-
-class ColumnWeightedFactor:
-    """R diag(w)."""
-
-    def __init__(self, R: Factor, w: Array) -> None:
-        self._R, self._w = R, row_weights(w, R.shape[1])
-        self.shape = R.shape
-
-    def matmat(self, A: Array) -> Array:
-        return self._R.matmat(self._scaled(A, "R.matmat"))
-
-    def rmatmat(self, Z: Array) -> Array:
-        return scale_rows(self._w, self._R.rmatmat(Z))
-
-    def normal(self, A: Array) -> Array:
-        return scale_rows(self._w, self._R.normal(self._scaled(A, "V.matmat")))
-
-    def squares(self) -> Array:
-        return self._w**2 * self._R.squares()
-
-    def gram(self) -> Array:
-        return self._w[:, None] * self._R.gram() * self._w[None, :]
-
-    def subset(self, rows: NDArray[np.intp]) -> ColumnWeightedFactor:
-        return ColumnWeightedFactor(self._R.subset(rows), take_rows(self._w, rows))
-
-    def line_form(self) -> LineForm | None:
-        part = line_form(self._R)
-        return None if part is None else part.weighted(self._w)
-
-    def _scaled(self, A: Array, what: str) -> Array:
-        return scale_rows(self._w, columns(A, self.shape[1], what, self._w))
-
-
-# V = diag(w): the unweighted loss (w = 1) and every importance-weighted one.
-
-
-class Diagonal:
-    """V = diag(w), w >= 0: O(N) throughout."""
-
-    def __init__(self, w: Array) -> None:
-        self._w = w
-        self.shape = (int(w.shape[0]), int(w.shape[0]))
-
-    def matmat(self, A: Array) -> Array:
-        return scale_rows(self._w, columns(A, self.shape[0], "V.matmat", self._w))
-
-    def diagonal(self) -> Array:
-        return namespace(self._w).asarray(self._w, copy=True)
-
-    def dense(self) -> Array:
-        return _dense_diagonal(self._w)
-
-    def factor(self) -> DiagonalFactor:
-        return DiagonalFactor(namespace(self._w).sqrt(self._w))
-
-    def subset(self, rows: NDArray[np.intp]) -> Diagonal:
-        return Diagonal(take_rows(self._w, rows))
-
-    def weighted(self, w: Array) -> Diagonal:
-        """Rows have no company here, so w of them are w times one: diag(w) V, not diag(w)^2 V."""
-        return Diagonal(self._w * row_weights(w, self.shape[0], self._w))
-
-    def line_form(self) -> LineForm:
-        return LineForm(None, 0.0, np.ones(self.shape[0]), np.asarray(self._w))
-
-
-class DiagonalFactor:
-    """R = diag(s)."""
-
-    def __init__(self, s: Array) -> None:
-        self._s = s
-        self.shape = (int(s.shape[0]), int(s.shape[0]))
-
-    def matmat(self, A: Array) -> Array:
-        return scale_rows(self._s, columns(A, self.shape[0], "R.matmat", self._s))
-
-    rmatmat = matmat
-
-    def normal(self, A: Array) -> Array:
-        return self.matmat(self.matmat(A))
-
-    def squares(self) -> Array:
-        return self._s**2
-
-    def gram(self) -> Array:
-        return _dense_diagonal(self._s**2)
-
-    def subset(self, rows: NDArray[np.intp]) -> DiagonalFactor:
-        return DiagonalFactor(take_rows(self._s, rows))
-
-
-def _dense_diagonal(w: Array) -> Array:
-    xp = namespace(w)
-    return xp.eye(w.shape[0], dtype=w.dtype, device=device(w)) * w[None, :]
-
-
-# V as an array that is there already.
-
-
-class Dense:
-    """V by its entries."""
-
-    def __init__(self, V: Array) -> None:
-        self._V = V
-        self.shape = (int(V.shape[0]), int(V.shape[1]))
-
-    def matmat(self, A: Array) -> Array:
-        A = columns(A, self.shape[0], "V.matmat", self._V)
-        return namespace(A).astype(self._V, A.dtype, copy=False) @ A
-
-    def diagonal(self) -> Array:
-        return namespace(self._V).linalg.diagonal(self._V)
-
-    def dense(self) -> Array:
-        return namespace(self._V).asarray(self._V, copy=True)
-
-    def factor(self) -> None:
-        return None
-
-    def subset(self, rows: NDArray[np.intp]) -> Dense:
-        return Dense(take_rows(take_rows(self._V, rows).T, rows).T)
-
-    def weighted(self, w: Array) -> Dense:
-        w = row_weights(w, self.shape[0], self._V)
-        return Dense(w[:, None] * self._V * w[None, :])
-
 
 # V of a known target distribution with independent coordinates (Lemma 2.1).
 #
@@ -286,9 +201,9 @@ class Dense:
 _ENTRIES = 1 << 21  # entries of V held at a time
 
 
-def min_product(u: Array) -> VOperator:
+def min_product(u: Array) -> FactorOperator:
     """V(i, j) = prod_k min(u(i, k), u(j, k)) for survival values ``u`` of shape (N, n)."""
-    return FactorOperator(_min_factor(u[:, 0])) if u.shape[1] == 1 else MinProduct(u)
+    return FactorOperator(_min_factor(u[:, 0]) if u.shape[1] == 1 else MinProduct(u))
 
 
 class MinProduct:
@@ -298,24 +213,18 @@ class MinProduct:
         self._u = u
         self.shape = (int(u.shape[0]), int(u.shape[0]))
 
-    def matmat(self, A: Array) -> Array:
+    def normal(self, A: Array) -> Array:
         xp, A = namespace(self._u), columns(A, self.shape[0], "V.matmat", self._u)
         return xp.concat([xp.astype(V, A.dtype) @ A for _, V in self._row_blocks()])
 
-    def diagonal(self) -> Array:
+    def squares(self) -> Array:
         return namespace(self._u).prod(self._u, axis=1)
 
-    def dense(self) -> Array:
+    def gram(self) -> Array:
         return namespace(self._u).concat([V for _, V in self._row_blocks()])
-
-    def factor(self) -> None:
-        return None
 
     def subset(self, rows: NDArray[np.intp]) -> MinProduct:
         return MinProduct(take_rows(self._u, rows))
-
-    def weighted(self, w: Array) -> RowWeighted:
-        return RowWeighted(self, w)
 
     def _row_blocks(self) -> Iterator[tuple[slice, Array]]:
         xp, u = namespace(self._u), self._u

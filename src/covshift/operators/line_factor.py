@@ -21,7 +21,6 @@ from ..exceptions import InputTypeError
 from ..numerics.array import Array, Real, Rows, device, namespace
 from ..numerics.device.arrays import DeviceColumns
 from .base import blocks, columns
-from .leaves import LineForm
 from .line_bins import (
     BinSums,
     at_bins,
@@ -162,10 +161,6 @@ class LineFactor:
     def normal(self, A: Array) -> Array:
         A = columns(A, self.shape[1], "V.matmat", self._like)
         return self._gathered(A, lambda part, rows, cols: part._forward(A[:, cols]))
-
-    def line_form(self) -> LineForm:
-        """Return itself as a part of V, for trees; see `leaves`."""
-        return LineForm(self, 1.0, np.ones(self.shape[1]), np.zeros(self.shape[1]))
 
     def leaf_gram(self, place: Rows, T: int, u: Real) -> Real:
         """Z'R'RZ, Z carrying the weight ``u`` (N,) of a row in the leaf at ``place``: (T, T)."""
