@@ -5,11 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..show.notes import Note
 from . import console
 from .options import Doubts, Verdict
+
+if TYPE_CHECKING:
+    from ..show.notes import Note
 
 
 def with_doubts(answer: Any, options: Doubts) -> Any:

@@ -9,11 +9,12 @@ import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
-from ..files.writing import atomic_file, inert
 from ..numerics.progress import Progress
-from ..show.notes import Note, plain
+
+if TYPE_CHECKING:
+    from ..show.notes import Note
 
 quiet = False
 _COLOURS = {"error": "31", "warning": "33", "note": "36", "bold": "1"}
@@ -68,6 +69,8 @@ def emit(text: str, output: str | None) -> None:
 
 def as_json(data: Any) -> str:
     """Return strict JSON; numbers that are not finite become null."""
+    from ..show.notes import plain
+
     text = json.dumps(plain(data), indent=2, ensure_ascii=False, allow_nan=False)
     try:
         text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
@@ -94,6 +97,8 @@ def text_file(output: str | None) -> Iterator[TextIO]:
         _speak_utf8(sys.stdout)
         yield sys.stdout
         return
+    from ..files.writing import atomic_file
+
     with atomic_file(output) as file:
         text = io.TextIOWrapper(file, encoding="utf-8", errors="backslashreplace", newline="")
         yield text
@@ -130,13 +135,16 @@ class Sheet:
     """Writes rows of a table; text that a spreadsheet would run is marked, and counted."""
 
     def __init__(self, file: TextIO, separator: str) -> None:
+        from ..files.writing import inert
+
+        self._inert = inert
         self._writer = csv.writer(file, delimiter=separator, lineterminator="\n")
         self.marked = 0
 
     def writerow(self, row: Iterable[Any]) -> None:
         """Write one row."""
         cells = list(row)
-        written = [inert(cell) for cell in cells]
+        written = [self._inert(cell) for cell in cells]
         self.marked += sum(new is not old for new, old in zip(written, cells, strict=True))
         self._writer.writerow(written)
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..exceptions import InputError
-from ..files.writing import check_writable
 from ..registry import QUANTITIES, learners, listed
 from .command import Options, flag_of
 
@@ -260,6 +259,7 @@ class Output(Options):
         if output is None or output == "-":
             return
         from ..files.reading import book_and_sheet
+        from ..files.writing import check_writable
 
         check_writable(output, force=self.force)
         read = (getattr(self, name, None) for name in _READ)
