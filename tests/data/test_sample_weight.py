@@ -60,7 +60,7 @@ def test_energy_weights_are_those_of_the_naive_problem():
 
 
 DESIGN = np.array([0.2, 1.0, 3.0, 1.0, 0.7, 2.0, 0.1, 1.0])
-SOLVERS = ["dense", "matrix-free", "thresholds"]
+SOLVERS = ["dense", "thresholds"]
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -75,7 +75,7 @@ def test_cdf_weights_are_those_of_the_naive_problem(solver, phi, reg):
     assert (found < 1e-9).any() == (reg < 1)
 
 
-@pytest.mark.parametrize("solver", ["dense", "matrix-free"])
+@pytest.mark.parametrize("solver", ["dense", "thresholds"])
 @pytest.mark.parametrize(
     ("views", "groups"), [("pairwise", [[0, 1]]), ("multiplicative", [[0, 1]])]
 )
@@ -209,8 +209,8 @@ REPEATS = {
     "energy": (EnergyWeights(0.1), EnergyWeights(0.1 * TIMES.sum() / 50), 1e-8),
     "cdf": (CDFWeights(reg=0.1), CDFWeights(reg=0.1 * TIMES.sum() / 50), 1e-8),
     "cdf, products": (
-        CDFWeights(reg=0.1, solver="matrix-free", tol=1e-9),
-        CDFWeights(reg=0.1 * TIMES.sum() / 50, solver="matrix-free", tol=1e-9),
+        CDFWeights(reg=0.1, solver="thresholds", tol=1e-9),
+        CDFWeights(reg=0.1 * TIMES.sum() / 50, solver="thresholds", tol=1e-9),
         1e-7,
     ),
     "kmm": (KMM(5, eps=0.1), KMM(5, eps=0.1), 1e-4),

@@ -9,7 +9,6 @@ import pytest
 from scipy.optimize import LinearConstraint, linprog, minimize
 
 from covshift.numerics.qp import Polytope, solve_simplex
-from covshift.weights.cdf.newton import simplex_shift, solve_ridge_simplex
 
 
 def problem(seed, N, rank=None, scale=1.0):
@@ -209,53 +208,3 @@ def test_linear_minimum_is_that_of_linear_programming(name):
         finite = np.isfinite(limit)
         expected = linprog(g, A[finite], limit[finite], bounds=[(lower, upper)] * 5)
         assert C.lowest(g) == pytest.approx(expected.fun, abs=1e-9)
-
-
-def test_shift_onto_the_simplex_from_any_start():
-    u = np.random.default_rng(0).normal(size=50)
-    for start in (-100.0, 0.0, 0.3, 100.0):
-        c = simplex_shift(u, 7.0, start)
-        assert np.maximum(u + c, 0).sum() == pytest.approx(7.0, abs=1e-12)
-
-
-# Without an N x N matrix
-
-
-class LowRank:
-    """K = R'R by its products."""
-
-    def __init__(self, R):
-        self.R = R
-
-    def product(self, v):
-        return self.R.T @ (self.R @ v)
-
-
-@pytest.mark.parametrize("reg", [1e-3, 0.1, 10.0])
-def test_newton_agrees_with_the_dense_solver(reg):
-    rng = np.random.default_rng(0)
-    R, b = rng.normal(size=(20, 80)), 10 * rng.normal(size=80)
-    found = solve_ridge_simplex(LowRank(R), b, reg=reg, total=80.0, tol=1e-9)
-    exact = solve_simplex(R.T @ R + reg * np.eye(80), b, total=80.0, tol=1e-15)
-    assert found.converged
-    np.testing.assert_allclose(found.w, exact.w, atol=1e-6)
-    closed = np.maximum(b - R.T @ (R @ found.v) + found.level, 0) / reg
-    np.testing.assert_allclose(found.w, closed, atol=1e-9)
-
-
-def test_newton_uses_a_start():
-    rng = np.random.default_rng(1)
-    R, b = rng.normal(size=(20, 80)), 10 * rng.normal(size=80)
-    cold = solve_ridge_simplex(LowRank(R), b, reg=0.1, total=80.0)
-    near = solve_ridge_simplex(LowRank(R), b, reg=0.11, total=80.0, start=cold.w)
-    from_cold = solve_ridge_simplex(LowRank(R), b, reg=0.11, total=80.0)
-    np.testing.assert_allclose(near.w, from_cold.w, atol=1e-4)
-    assert near.n_products <= from_cold.n_products
-
-
-def test_newton_says_when_it_stopped_early():
-    rng = np.random.default_rng(1)
-    R, b = rng.normal(size=(20, 80)), 100 * rng.normal(size=80)
-    found = solve_ridge_simplex(LowRank(R), b, reg=1e-3, total=80.0, max_iter=1)
-    assert not found.converged
-    assert found.w.sum() == pytest.approx(80.0)

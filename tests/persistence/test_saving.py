@@ -91,7 +91,7 @@ WEIGHTED = (
         "list of widths": KLIEP([0.5, 1.0], random_state=np.int64(3)),
     }
     | {
-        f"cdf, {views}": CDFWeights(views, random_state=0, reg=1.0, solver="matrix-free")
+        f"cdf, {views}": CDFWeights(views, random_state=0, reg=1.0, solver="thresholds")
         for views in ("additive", "pairwise", "sliced", "multiplicative")
     }
     | {

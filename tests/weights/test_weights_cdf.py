@@ -20,7 +20,7 @@ from covshift.testing import check_weighter
 from covshift.weights import ULSIF, EnergyWeights, TiltedCDFWeights
 from covshift.weights.cdf.weighter import CDFWeights
 
-SOLVERS = ["dense", "matrix-free"]
+SOLVERS = ["dense", "thresholds"]
 
 
 def normal(N, M, n, shift=0.0, scale=1.0, seed=0):
@@ -183,18 +183,18 @@ def test_target_weights_enter_the_objective(solver):
 
 @pytest.mark.parametrize("views", ["additive", "pairwise", "sliced", "multiplicative"])
 @pytest.mark.parametrize("reg", [0.01, 0.3, 10.0])
-def test_dense_and_matrix_free_agree(views, reg):
+def test_both_solvers_agree(views, reg):
     X, T = normal(150, 120, 3, shift=0.8, scale=0.9)
     options = {"views": few_directions(views), "random_state": 0}
     dense = fitted(X, T, reg, solver="dense", **options)
-    free = fitted(X, T, reg, solver="matrix-free", **options)
+    free = fitted(X, T, reg, solver="thresholds", **options)
     np.testing.assert_allclose(free.weights_, dense.weights_, atol=1e-6)
     new = normal(30, 1, 3, seed=5)[0]
     np.testing.assert_allclose(free.predict_weights(new), dense.predict_weights(new), atol=1e-5)
     assert free.mismatch_ == pytest.approx(dense.mismatch_, rel=1e-6)
 
 
-def test_dense_and_matrix_free_choose_the_same_penalty():
+def test_both_solvers_choose_the_same_penalty():
     X, T = normal(250, 300, 4, shift=0.6)
     dense, free = (CDFWeights(solver=s, tol=1e-8).fit(X, X_target=T) for s in SOLVERS)
     assert free.reg_ == pytest.approx(dense.reg_, rel=0.02)
@@ -206,7 +206,7 @@ def test_a_few_thresholds_and_rows_precondition_many(size, rows, monkeypatch):
     expected = fitted(X, T, 0.05, solver="dense").weights_
     monkeypatch.setattr("covshift.operators.line_vectors._MOST_BINS", size)
     monkeypatch.setattr("covshift.operators.line_vectors._ENOUGH_ROWS", rows)
-    found = fitted(X, T, 0.05, solver="matrix-free")
+    found = fitted(X, T, 0.05, solver="thresholds")
     np.testing.assert_allclose(found.weights_, expected, atol=1e-6)
 
 
@@ -220,7 +220,7 @@ def test_two_values_get_the_shares_of_the_target():
 
 
 @pytest.mark.parametrize("level", [0.0, 1.0])
-@pytest.mark.parametrize("solver", [*SOLVERS, "thresholds"])
+@pytest.mark.parametrize("solver", SOLVERS)
 def test_a_level_that_all_of_the_target_has_gets_all_weight(level, solver):
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.random(400) < 0.5, rng.normal(size=400)])
@@ -507,7 +507,7 @@ def test_weights_survive_pickling():
     "options",
     [
         {},
-        pytest.param({"solver": "matrix-free", "tol": 1e-9}, marks=pytest.mark.thorough),
+        pytest.param({"solver": "thresholds", "tol": 1e-9}, marks=pytest.mark.thorough),
         {"views": Pairwise(symmetric=True)},
         {"views": Sliced(n_directions=10), "random_state": 0},
         {"purpose": "training"},
@@ -573,6 +573,6 @@ def test_of_very_many_thresholds_some_stand_for_all(phi, monkeypatch):
 
 def test_a_precision_that_is_not_reached_is_reported():
     X, T = normal(40, 40, 3, shift=1.0)
-    strict = CDFWeights("pairwise", reg=1.0, solver="matrix-free", tol=1e-300)
+    strict = CDFWeights("pairwise", reg=1.0, solver="thresholds", tol=1e-300)
     with pytest.warns(ConvergenceWarning, match="Raise tol"):
         strict.fit(X, X_target=T)

@@ -89,7 +89,7 @@ def gaps(margins, X, w):
         {},
         {"solver": "dense"},
         {"solver": "thresholds"},
-        {"solver": "matrix-free", "tol": 1e-10},
+        {"solver": "thresholds", "tol": 1e-10},
         {"reg": 0.1},
         {"views": Additive(phi="anderson-darling")},
         {"purpose": "training"},

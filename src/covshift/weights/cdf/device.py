@@ -67,7 +67,7 @@ class OnDevice(Weighter):
         if name is not None:
             raise InputError(
                 f"CDFWeights takes no {name} where the rows stay on a device. Pass NumPy arrays, "
-                "or solver='matrix-free', which copies the rows to the host."
+                "or solver='dense', which copies the rows to the host."
             )
 
     @enough_memory("the fit; nothing is fitted", "Use fewer rows, or float32")

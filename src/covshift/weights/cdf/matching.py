@@ -1,4 +1,4 @@
-"""The problem of the CDF weights, and its two solvers (theory, section 7).
+"""The problem of the CDF weights, and its exact solution for few rows (theory, section 7).
 
     minimise  |R w / N - F|^2 + (reg / N^2) |w|^2   over   w >= 0,  mean w = 1 .
 
@@ -14,12 +14,12 @@ same, with g w in place of w on the right.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ...numerics.array import Real
 from ...numerics.qp import solve_simplex
-from .newton import solve_ridge_simplex
 from .views import RowFactor, TargetSide
 
 
@@ -43,56 +43,23 @@ class Match:
         return (self.level + seen).clip(0.0, None) / self.reg
 
 
-@dataclass(frozen=True)
-class _Gram:
-    """R'R of columns that are multiplied by ``root``, by its products."""
-
-    rows: RowFactor
-    root: Real  # (N,)
-
-    def product(self, v: Real) -> Real:
-        return self.root * self.rows.rmatvec(self.rows.matvec(self.root * v))
-
-
 class Matching:
-    """Training rows X (N, n), of some ``mass`` or of mass one, to be matched to a target."""
+    """Training rows X (N, n), of some ``mass`` or of mass one, matched to a target by a dense K."""
 
-    def __init__(
-        self, X: Real, target: TargetSide, *, mass: Real | None = None, dense: bool
-    ) -> None:
+    def __init__(self, X: Real, target: TargetSide, mass: Real | None = None) -> None:
         self.mass = np.ones(len(X)) if mass is None else mass
         self.N, self.target = len(X), target
         self.rows = target.rows(X)
         self.b = self.N * self.rows.rmatvec(target.F)  # N b
-        self.K = self.rows.gram() if dense else None
+        self.K = self.rows.gram()
 
     def unweighted(self) -> Match:
         """The limit of an infinite penalty: all weights one."""
-        return self._match(np.ones(self.N), np.ones(self.N), np.inf, 0.0, True)
+        return self._match(np.ones(self.N), np.inf, 0.0)
 
     def solve(self, reg: float, start: Match, tol: float) -> Match:
-        """Weights at the penalty ``reg``, from those at a neighbouring one.
-
-        ``tol`` bounds the root mean square error of the weights; the dense solver is exact.
-        """
-        if self.K is not None:
-            H = self.K.copy()
-            H[np.diag_indices_from(H)] += reg / self.mass
-            free = start.w > 0
-            exact = solve_simplex(H, self.b, total=float(self.N), start=free, tol=1e-15)
-            w = exact.w / self.mass
-            return self._match(w, w, reg, exact.level, True)
-        root = np.sqrt(self.mass)
-        found = solve_ridge_simplex(
-            _Gram(self.rows, root),
-            root * self.b,
-            reg=reg,
-            total=float(self.N),
-            price=root,
-            start=root * start.w,
-            tol=tol,
-        )
-        return self._match(found.w / root, found.v / root, reg, found.level, found.converged)
+        """Weights at the penalty ``reg``, from those at a neighbouring one; whatever ``tol``."""
+        return self._exact(reg, lower=0.0, start=start.w > 0)
 
     def coarse(self, size: int) -> None:
         """Rows of one dimension alone have thresholds to merge; see `ThresholdMatching`."""
@@ -102,26 +69,34 @@ class Matching:
         """Weights of the rows."""
         return match.w
 
-    def within(self, reg: float, low: float, high: float) -> Match:
-        """Weights at the penalty ``reg`` within limits, of rows few enough for a dense K."""
-        assert self.K is not None
-        H, g = self.K.copy(), self.mass
-        H[np.diag_indices_from(H)] += reg / g
-        exact = solve_simplex(
-            H, self.b, total=float(self.N), lower=low * g, upper=high * g, tol=1e-15
-        )
-        w = exact.w / g
-        return self._match(w, w, reg, exact.level, True)
+    def limited(self, low: float, high: float) -> _Limited:
+        """Return the same problem for weights within limits."""
+        return _Limited(self, low, high)
 
-    def _match(self, w: Real, v: Real, reg: float, level: float, converged: bool) -> Match:
-        """``v`` is w up to the solver's error; with it the closed form reproduces w exactly."""
+    def _exact(self, reg: float, **given: Any) -> Match:
+        H = self.K.copy()
+        H[np.diag_indices_from(H)] += reg / self.mass
+        exact = solve_simplex(H, self.b, total=float(self.N), tol=1e-15, **given)
+        return self._match(exact.w / self.mass, reg, exact.level)
+
+    def _match(self, w: Real, reg: float, level: float) -> Match:
         F, N, g = self.target.F, self.N, self.mass
         residual = self.rows.matvec(g * w) / N - F
         mismatch = float(residual @ residual)
-        tilt = -N * residual if v is w else N * F - self.rows.matvec(g * v)
         # The residual is a function on which sample and target differ; no reweighting takes its
         # mean below its smallest value.
         witness = self.rows.rmatvec(residual)
         room = mismatch + float(witness.min()) - float((g * w) @ witness) / N
         bound = max(room, 0.0) ** 2 / mismatch if mismatch > 0 else 0.0
-        return Match(w, reg, level, tilt, mismatch, bound, converged)
+        return Match(w, reg, level, -N * residual, mismatch, bound)
+
+
+@dataclass(frozen=True)
+class _Limited:
+    whole: Matching
+    low: float
+    high: float
+
+    def solve(self, reg: float, start: Match, tol: float) -> Match:
+        g = self.whole.mass
+        return self.whole._exact(reg, lower=self.low * g, upper=self.high * g)

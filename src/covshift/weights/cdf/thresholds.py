@@ -1,8 +1,8 @@
 """CDF weights solved among the thresholds: the rows are met in sums only, wherever they lie.
 
-The same problem as `matching`, for one-dimensional views, by `dual_newton`. What a block of rows
-adds is a plain value, so that blocks may be files or the partitions of a cluster. The same lines
-run on arrays of NumPy and on tensors.
+The same problem as `matching`, in any views, by `solve_dual_newton`. What a block of rows adds is a
+plain value, so that blocks may be files or the partitions of a cluster. The same lines run on
+arrays of NumPy and on tensors.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from ...operators.line_thresholds import Thresholds
 from ...operators.line_vectors import Coarse, LineRows, LineTarget, coarse_size
 from .matching import Match
 from .newton import MOST_STEPS, Totals, inverse_of_groups, solve_dual_newton
+from .views import FactorRows, TargetSide
 
 # Rows of unequal mass: a row that counts for g rows (theory, section 7).
 #
@@ -54,7 +55,7 @@ def split(rows: Any) -> tuple[Any, Real | None]:
     return (rows.rows, rows.mass) if isinstance(rows, MassRows) else (rows, None)
 
 
-AnyRows = LineRows | MassRows
+AnyRows = LineRows | FactorRows | MassRows
 Ends = tuple[float, float | None]
 
 _TRY = 15  # steps before a stronger penalty is solved first
@@ -95,7 +96,7 @@ class LocalParts:
     def least(self, function: Callable[..., float], *shared: object) -> float:
         return min(function(rows, *shared) for rows in self._rows)
 
-    def plain(self) -> list[LineRows]:
+    def plain(self) -> list[LineRows | FactorRows]:
         """Return the blocks without their masses."""
         return [split(rows)[0] for rows in self._rows]
 
@@ -115,7 +116,7 @@ class ThresholdMatching:
         self,
         parts: Parts,
         N: int,
-        target: LineTarget,
+        target: TargetSide,
         *,
         limits: Ends = NO_ENDS,
     ) -> None:
@@ -190,6 +191,8 @@ class ThresholdMatching:
         self, u: Real, c: float, reg: float, free: float
     ) -> Callable[[Real], Real] | None:
         """K of a few thresholds per view stands for all of it, and many rows for more of them."""
+        if not isinstance(self.target, LineTarget):
+            return None
         size = coarse_size(self.N, len(self.target.lines), reg)
         if size is None:
             return None
@@ -234,9 +237,11 @@ def totals_of(rows: AnyRows, u: Real, c: float, reg: float, ends: Ends = NO_ENDS
     counted, squares = w, float(w @ w)
     if mass is not None:
         counted, free, squares = mass * w, mass * free, float((mass * w) @ w)
-    return Totals(
-        plain.matvec(counted), plain.matvec(free), float(counted.sum()), squares, float(free.sum())
-    )
+    if isinstance(plain, FactorRows):
+        Rw, Rfree = plain.matvecs(counted, free)
+    else:
+        Rw, Rfree = plain.matvec(counted), plain.matvec(free)
+    return Totals(Rw, Rfree, float(counted.sum()), squares, float(free.sum()))
 
 
 def mass_of(rows: AnyRows, u: Real, c: float, reg: float, ends: Ends = NO_ENDS) -> Real:

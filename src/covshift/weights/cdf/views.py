@@ -222,15 +222,27 @@ class FactorRows:
 
     def __init__(self, R: Factor, scale: float) -> None:
         self._R, self._scale = R, scale
+        self.remembers = False  # the last R'u
+        self._last: tuple[Real, Real] | None = None
 
     def matvec(self, v: Real) -> Real:
         return np.asarray(self._scale * self._R.matmat(v[:, None])[:, 0])
+
+    def matvecs(self, v: Real, w: Real) -> tuple[Real, Real]:
+        """R v and R w, in less time than one after the other."""
+        found = self._scale * self._R.matmat(np.column_stack([v, w]))
+        return found[:, 0].copy(), found[:, 1].copy()
 
     def rmatvec(self, z: Real) -> Real:
         return np.asarray(self._scale * self._R.rmatmat(z[:, None])[:, 0])
 
     def tilted(self, u: Real) -> Real:
-        return self.rmatvec(u)
+        if self._last is None or self._last[0] is not u:
+            self._last = u, self.rmatvec(u)
+        seen = self._last[1]
+        if not self.remembers:
+            self._last = None
+        return seen
 
     def gram(self) -> Real:
         return np.asarray(self._scale**2 * self._R.gram())

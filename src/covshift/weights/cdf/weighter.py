@@ -98,14 +98,7 @@ class WithinLimits(Weighter):
         if only_one(self.limits):
             return problem.unweighted()
         low, high = (float(end) for end in self.limits)
-        if isinstance(problem, ThresholdMatching):
-            return problem.limited(low, high).solve(match.reg, match, min(self.tol, 1e-7))
-        if problem.K is None:
-            raise InputError(
-                f"limits with views={self.views!r} need the dense solver for {problem.N} rows. "
-                "Pass solver='dense', or use views='additive'."
-            )
-        return problem.within(match.reg, low, high)
+        return problem.limited(low, high).solve(match.reg, match, min(self.tol, 1e-7))
 
 
 _TRAINING = 10.0  # penalty for training: weights that estimate a mean well hurt a learner
@@ -118,7 +111,7 @@ _MOST_DENSE, _PAIRS_OF_THRESHOLD = 1500, 40
 _COARSE = 512  # thresholds of a view on which the penalty is sought, where there are many more
 _RESTS_ON = 0.25  # share of the training rows that weights may rest on, in the overlap alarm
 _ROUNDING = 1e-20  # squared difference of distribution functions that are equal
-_SOLVERS = ("auto", "dense", "matrix-free", "thresholds")
+_SOLVERS = ("auto", "dense", "thresholds")
 _LARGE = 50_000  # rows from which the self-check trusts the fit's own views
 
 
@@ -157,17 +150,16 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
         well usually hurt a flexible learner, which wants them much nearer to one.
     allow_no_overlap : bool
         Warn, where no weights can represent the target, instead of raising `NoOverlapError`.
-    solver : {"auto", "dense", "matrix-free", "thresholds"}
-        "dense": active set on the N x N kernel, exact. "matrix-free": Newton's method with
-        products of R, no N x N array, and no N x M array in views of one dimension. "auto" takes
-        the faster of the two. "thresholds": what "matrix-free" is in additive and sliced views,
-        Newton's method on one variable per threshold, which needs only sums over the rows.
-        `covshift.distributed.fit` uses it.
+    solver : {"auto", "dense", "thresholds"}
+        "dense": active set on the N x N kernel, exact. "thresholds": Newton's method on one
+        variable per threshold, which needs only sums over the rows: no N x N array, and no N x M
+        array in views of one dimension. "auto" takes the faster of the two.
+        `covshift.distributed.fit` uses the second.
     limits : (low, high), optional
         Bounds of the weights, whose mean is one. The penalty, and whether the samples overlap, are
         found without them; the weights within them are then those of the same penalty.
     tol : float
-        Bound on the root mean square error of the weights, for the matrix-free solver.
+        Bound on the root mean square error of the weights, for the solver "thresholds".
     random_state : int, RandomState or None
         Seed of the projections and of the folds.
 
@@ -453,21 +445,11 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
         return as_views(self.views)
 
     def _problem(self, X: Real, own: Real, target: TargetSide) -> Matching | ThresholdMatching:
-        dense = self._is_dense(X, target)
-        by_lines = isinstance(target, LineTarget) and not dense
-        if by_lines or self.solver == "thresholds":
-            lines = self._lines(target)
-            parts = LocalParts([with_mass(lines.rows(X), unequal_masses(own))])
-            return ThresholdMatching(parts, len(X), lines)
-        return Matching(X, target, mass=unequal_masses(own), dense=dense)
-
-    def _lines(self, target: TargetSide) -> LineTarget:
-        if isinstance(target, LineTarget):
-            return target
-        raise InputError(
-            f"solver='thresholds' is for views of one dimension without their mirror images; "
-            f"these are views={self.views!r}. Use 'additive' or 'sliced'."
-        )
+        mass = unequal_masses(own)
+        if self._is_dense(X, target):
+            return Matching(X, target, mass)
+        rows: Any = target.rows(X)
+        return ThresholdMatching(LocalParts([with_mass(rows, mass)]), len(X), target)
 
     def _is_dense(self, X: Real, target: TargetSide) -> bool:
         if self.solver != "auto":
