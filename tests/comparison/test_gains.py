@@ -160,3 +160,13 @@ def test_a_correction_that_halves_the_risk_is_found():
 def test_a_model_that_is_right_everywhere_is_left_alone():
     now, _ = recommended(0.0, 15, QUICK)
     assert now <= 2  # at 5 %, three or more have a chance of 4 %
+
+
+def test_losses_of_any_size_have_the_same_gains():
+    rng = np.random.default_rng(3)
+    reference = rng.uniform(1, 2, 60)
+    contenders = reference - rng.normal(0.1, 0.5, (2, 60))
+    plain = paired_gains(reference, contenders, np.ones(60))
+    large = paired_gains(1e300 * reference, 1e300 * contenders, np.ones(60))
+    np.testing.assert_allclose(large.errors, 1e300 * plain.errors)
+    np.testing.assert_allclose(large.values, 1e300 * plain.values)
