@@ -73,7 +73,8 @@ def paired_gains(reference: Real, losses: Real, w: Real) -> Gains:
     differences = reference[:, None] - np.asarray(losses).reshape(-1, len(reference)).T  # (N, k)
     differences[np.abs(differences) <= _ROUNDING * np.abs(reference).max(initial=0)] = 0.0
     values, psi = weighted_means(differences, w)
-    unit = np.abs(psi).max(initial=0.0) or 1.0  # so that squares do not overflow
+    unit = np.abs(psi).max(initial=0.0)  # so that squares do not overflow
+    unit = unit if 0 < unit < np.inf else 1.0
     errors = unit * np.sqrt(((psi / unit) ** 2).sum(axis=0))
     constant = ~np.isfinite(errors) | (errors <= _ROUNDING * np.abs(differences).max(axis=0))
     units = np.where(constant, 1.0, errors)
