@@ -38,6 +38,7 @@ CASES = {
     "a word": (["1.5", "2.5", "?", "3.5"], None, ("missing", "?")),
     "a word in one sample": ([1.5, 2.5, 3.5], ["1.5", "?", "3.5"], ("missing", "?")),
     "words": (["1", "2", "b", "c"], None, "category"),
+    "words such as E51": (["1", "2", "E51"], None, ("missing", "E51")),
     "amounts": (["$1,012", "$999"], None, None),
     "thousands": (["1,282,697", "12"], None, None),
     "two spellings": (["5 %", "12"], None, "category"),

@@ -15,7 +15,7 @@ from ..numerics.array import Real
 from .amounts import Spelling, spelling_of
 from .cells import Cells
 
-_NUMBER = re.compile(r"[-+]?(?:0|[1-9]\d*)?(?:\.\d*)?(?:[eE][-+]?\d+)?")
+_NUMBER = re.compile(r"[-+]?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?")
 TRUTHS = {"true": 1.0, "yes": 1.0, "1": 1.0, "false": 0.0, "no": 0.0, "0": 0.0}
 _PAIRS = (frozenset({"true", "false"}), frozenset({"yes", "no"}))
 
@@ -47,7 +47,7 @@ def as_truths(cells: Cells, rest: float = np.nan) -> Real:
 
 def is_number(text: str) -> bool:
     """Whether a text is a number as people write it, without leading zeros."""
-    return _NUMBER.fullmatch(text) is not None and any(map(str.isdigit, text))
+    return _NUMBER.fullmatch(text) is not None
 
 
 def reads_as_number(text: str) -> bool:
