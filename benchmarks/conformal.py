@@ -25,7 +25,8 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from covshift.conformal import ConformalClassifier, ConformalRegressor
-from covshift.conformal.bands import Band, plus_interval
+from covshift.conformal.bands import Band
+from covshift.conformal.held_out import plus_interval
 
 TITLE = "Rare classes, the weighter, and outcomes of a few target rows"
 

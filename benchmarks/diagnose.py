@@ -24,7 +24,7 @@ from scipy import stats
 from scipy.stats import ttest_ind
 
 from covshift import diagnose
-from covshift.diagnostics.features import ks_p_value
+from covshift.diagnostics.kolmogorov import ks_p_value
 from covshift.diagnostics.verdict import LEVEL
 from covshift.numerics.statistics import holm
 from covshift.numerics.support import NO_OVERLAP, STRONG, uncovered

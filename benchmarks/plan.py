@@ -24,7 +24,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from tables_data import REGRESSION, TABLES, available, half, load
 
-from covshift.evaluations import plans
+from covshift.evaluations import plans, spreads
 from covshift.evaluations.labelled import Labelled
 from covshift.evaluations.masses import Masses
 from covshift.evaluations.metrics import class_metrics
@@ -162,7 +162,7 @@ def measure(name, kind, run, sizes=(N, M), draws=DRAWS, uniform=None):
         warnings.simplefilter("ignore")
         model = learner(kind, name, run).fit(X[:part], y[:part])
         settings = plans.Settings(None, model, 0.95, 0)
-        judge = plans.judged(settings, X[part:], y[part:], T, {})[2]
+        judge = spreads.judged(settings, X[part:], y[part:], T, {})[2]
         for metric in CLASSES if kind == "classes" else NUMBERS:
             found[metric] = measured(judge, metric, there, rng, draws)
             if name in SIMULATED:
@@ -198,11 +198,11 @@ def measured(judge, metric, there, rng, draws):
         one, of = metric_of(judge, metric), Labelled.of_classes
         Y = (there[:, None] == np.arange(len(judge.scored.classes))) * 1.0
         truth = one.of(Masses(Y, judge.scored.target, judge.scored.chosen_target)).value
-        spreads = list(plans.spreads_of_classes(judge, metric))
+        spreads = list(spreads.spreads_of_classes(judge, metric))
     else:
         one, of = metric, Labelled.of_numbers
         truth = losses(metric, there, judge.f_target).mean()
-        spreads = list(plans.spreads_of_numbers(judge, metric))
+        spreads = list(spreads.spreads_of_numbers(judge, metric))
     widths = plans.Widths(spreads, share, True, 0.95)
     ways = {}
     for way, sizes in (("random", widths.even), ("plan", widths.sizes)):

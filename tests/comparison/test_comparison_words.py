@@ -9,7 +9,7 @@ import pytest
 
 from covshift.comparison import Comparison, Method, compare
 from covshift.comparison.result import Scale
-from covshift.report.sections import comparison_of
+from covshift.report.comparisons import comparison_of
 
 
 def rows_of(*contenders, risk=0.5):
@@ -150,7 +150,7 @@ def test_weights_of_held_out_rows_are_fitted_once(monkeypatch):
 
 def test_a_kernel_that_is_remembered_is_the_kernel():
     from covshift import VSVR
-    from covshift.comparison.core import Remembered
+    from covshift.comparison.kernel import Remembered
 
     rng = np.random.default_rng(2)
     X, new = rng.normal(size=(40, 3)), rng.normal(size=(5, 3))

@@ -22,9 +22,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LinearRegression
 
-from covshift.conformal.bands import Band, plus_interval, plus_sets
+from covshift.conformal.bands import Band
 from covshift.conformal.classifier import ClassScore
-from covshift.conformal.coverage import ScoreDistribution
+from covshift.conformal.held_out import plus_interval, plus_sets
+from covshift.conformal.scores import ScoreDistribution
 
 RECORD = json.loads(
     (Path(__file__).parents[1] / "recorded" / "conformal_peers.json").read_text("utf-8")

@@ -14,7 +14,8 @@ from covshift import TableEncoder, diagnose
 from covshift.data import Samples
 from covshift.data.features import made_of
 from covshift.diagnostics.distances import feature_differences
-from covshift.diagnostics.features import _moments, chi_square_p_value, feature_shifts, level_shares
+from covshift.diagnostics.features import feature_shifts
+from covshift.diagnostics.levels import _moments, chi_square_p_value, level_shares
 from covshift.exceptions import InputError
 
 pandas = pytest.importorskip("pandas")

@@ -9,7 +9,7 @@ from sklearn.linear_model import LinearRegression
 from covshift import ConformalRegressor, Margins, diagnose
 from covshift.data import Samples
 from covshift.diagnostics import IntervalOutlook
-from covshift.diagnostics.features import interval_outlook
+from covshift.diagnostics.usefulness import interval_outlook
 from covshift.weights import CDFWeights, effective_sample_size
 
 

@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from covshift.diagnostics import features as ks
-from covshift.diagnostics.features import ks_p_value, number_p_value
+from covshift.diagnostics import kolmogorov, numbers
+from covshift.diagnostics.kolmogorov import ks_p_value
+from covshift.diagnostics.numbers import number_p_value
 
 LEVELS = st.integers(0, 3).map(float)
 
@@ -50,7 +51,7 @@ def test_kolmogorovs_distribution_is_scipys(n):
         expected = stats.kstwo.sf(distance, n)
         exactly = n * distance**1.5 <= 1.4  # where SciPy takes more time than an expansion does
         close = {"abs": 4e-6} if exactly else {"rel": 1e-9, "abs": 1e-14}
-        assert ks.kolmogorov(distance, n) == pytest.approx(expected, **close)
+        assert kolmogorov.kolmogorov(distance, n) == pytest.approx(expected, **close)
 
 
 def test_usual_sizes_need_no_import_of_scipy_stats(monkeypatch):
@@ -64,7 +65,7 @@ def test_usual_sizes_need_no_import_of_scipy_stats(monkeypatch):
 
 def test_the_chances_of_a_step_are_binomial():
     for rows, p in ((1, 0.5), (7, 1e-3), (600, 0.5), (5000, 0.9), (3, 1 - 1e-9)):
-        low, chances = ks._binomial(rows, p)
+        low, chances = kolmogorov._binomial(rows, p)
         expected = stats.binom.pmf(low + np.arange(len(chances)), rows, p)
         np.testing.assert_allclose(chances, expected, rtol=1e-11, atol=1e-300)
 
@@ -130,9 +131,9 @@ def test_thinned_values_keep_heavy_ties_apart():
     counts = np.ones(5000, dtype=np.int64)
     counts[2500] = 3000
     ends = np.cumsum(counts)
-    kept = ks._thinned(ends)
+    kept = kolmogorov._thinned(ends)
     assert {2499, 2500, len(ends) - 1} <= set(kept)
-    assert 150 < len(kept) <= ks._GROUPS
+    assert 150 < len(kept) <= kolmogorov._GROUPS
 
 
 def test_integer_weights_are_repeats_and_others_count_by_their_effective_number():
@@ -161,7 +162,7 @@ def together(x, t):
 
 def location(x, t):
     share = np.full(len(t), 1 / len(t))
-    return ks.location_p_value(*ks._groups(x, t, share, float(len(t)), None))
+    return numbers.location_p_value(*kolmogorov._groups(x, t, share, float(len(t)), None))
 
 
 @pytest.mark.parametrize("whole", [False, True])

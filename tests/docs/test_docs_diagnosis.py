@@ -19,8 +19,7 @@ def test_the_page_prints_what_it_says(page):
 
 
 def test_the_thresholds_on_the_page_are_those_of_the_code():
-    from covshift.diagnostics import verdict
-    from covshift.diagnostics import verdict as sizes
+    from covshift.diagnostics import sizes, verdict
     from covshift.numerics import support as _support
 
     page = (DOCS / "diagnosis.md").read_text(encoding="utf-8")

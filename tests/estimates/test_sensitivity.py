@@ -32,7 +32,8 @@ from covshift.data import Samples
 from covshift.datasets import make_survey
 from covshift.engine.columns import ColumnSets
 from covshift.engine.methods import Signal
-from covshift.engine.sensitivity import Bound, Robustness, benchmark, robustness_value
+from covshift.engine.robustness import Robustness, benchmark, robustness_value
+from covshift.engine.sensitivity import Bound
 from covshift.exceptions import InputError
 from covshift.numerics.crossfit import CrossFit
 from covshift.show.table import Table

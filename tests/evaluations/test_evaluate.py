@@ -26,9 +26,10 @@ from covshift.evaluations import Predicted
 from covshift.evaluations import masses as on
 from covshift.evaluations.labelled import Labelled
 from covshift.evaluations.masses import Masses
-from covshift.evaluations.methods import Classified, Scored
+from covshift.evaluations.methods import Classified
 from covshift.evaluations.metrics import class_metrics
 from covshift.evaluations.problem import ScoredProblem
+from covshift.evaluations.scored import Scored
 from covshift.exceptions import InputError, InputTypeError, NoOverlapError
 from covshift.numerics.crossfit import deals
 from covshift.registry import METRICS

@@ -14,11 +14,13 @@ from sklearn.calibration import calibration_curve
 from covshift import Predictions, diagnose, evaluate
 from covshift.data import Samples
 from covshift.engine.weights import weigh
+from covshift.evaluations.bins import score_bins
 from covshift.evaluations.curves import bins_of, curves_of, number_within, reliability, roc
 from covshift.evaluations.masses import Masses
-from covshift.evaluations.methods import METHODS, Classified, Scored
-from covshift.evaluations.metrics import bin_metrics, score_bins
+from covshift.evaluations.methods import METHODS, Classified
+from covshift.evaluations.metrics import bin_metrics
 from covshift.evaluations.problem import ScoredProblem
+from covshift.evaluations.scored import Scored
 from covshift.exceptions import InputError
 from covshift.numerics.statistics import equal_weight_bins
 

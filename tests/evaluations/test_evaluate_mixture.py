@@ -26,7 +26,8 @@ from covshift.data import Samples
 from covshift.engine.intervals import Errors
 from covshift.engine.outcome import BoostedClasses, tree_settings
 from covshift.engine.weights import weigh
-from covshift.evaluations.problem import ScoredProblem, likeliest, mixed
+from covshift.evaluations.chances import likeliest, mixed
+from covshift.evaluations.problem import ScoredProblem
 from covshift.numerics.crossfit import Features, FoldFits
 from covshift.numerics.influence import Design, Influence
 

@@ -19,8 +19,8 @@ from covshift.engine.intervals import Errors
 from covshift.evaluations import masses as on
 from covshift.evaluations.core import rows_of_batches
 from covshift.evaluations.masses import Masses
-from covshift.evaluations.methods import Scored
 from covshift.evaluations.problem import _with_scores
+from covshift.evaluations.scored import Scored
 from covshift.exceptions import FewRowsWarning, InputError, InputTypeError
 from covshift.numerics.influence import Design, Influence
 

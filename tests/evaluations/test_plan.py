@@ -24,7 +24,7 @@ from covshift import (
     plan,
 )
 from covshift.engine.problem import Problem
-from covshift.evaluations import Plan, plans
+from covshift.evaluations import Plan, plans, spreads
 from covshift.evaluations import masses as on
 from covshift.exceptions import InputError
 
@@ -74,7 +74,7 @@ def test_rows_are_drawn_with_exactly_their_probabilities():
 def test_for_the_accuracy_rows_are_drawn_by_the_root_of_q_times_1_less_q():
     found = plan(X, YES, T, model=MODEL, count=40)
     settings = plans.Settings(None, MODEL, 0.95, 0)
-    judge = plans.judged(settings, X, YES, T, {})[2]
+    judge = spreads.judged(settings, X, YES, T, {})[2]
     q = judge.predicted("model").target[:, 1]
     expected = reference.inclusion_probabilities(mixed(np.sqrt(q * (1 - q))), 40)
     assert found.probability == pytest.approx(np.array(expected))
@@ -85,8 +85,8 @@ def test_for_the_accuracy_rows_are_drawn_by_the_root_of_q_times_1_less_q():
 @pytest.mark.parametrize("metric", ["roc_auc", "f1", "average_precision", "brier"])
 def test_metrics_spread_by_their_derivatives(metric):
     settings = plans.Settings(metric, MODEL, 0.95, 0)
-    judge = plans.judged(settings, X, YES, T[:40], {})[2]
-    (spread,) = plans.spreads_of_classes(judge, metric)
+    judge = spreads.judged(settings, X, YES, T[:40], {})[2]
+    (spread,) = spreads.spreads_of_classes(judge, metric)
     q, scored = judge.predicted("model").target, judge.scored
 
     def value(mass):
@@ -100,7 +100,7 @@ def test_metrics_spread_by_their_derivatives(metric):
 
 def test_for_a_share_rows_are_drawn_by_the_root_of_q_times_1_less_q():
     found = plan(X, YES, T, count=40)
-    problem = Problem(**plans._flat(plans.Samples.of(X, YES, T), YES, SETTINGS))
+    problem = Problem(**spreads._flat(plans.Samples.of(X, YES, T), YES, SETTINGS))
     signal = problem.indicator(YES, "y")
     q = signal.h.target[:, 0] + (signal.values - signal.h.train).mean()
     q = np.clip(q, 0, 1)
@@ -121,7 +121,7 @@ def test_target_weights_are_shares_of_the_target():
     weight[:5] = 0.0
     found = plan(X, YES, T, target_weight=weight, count=40)
     assert (found.probability[:5] == 0).all()
-    (spread,) = plans._of_quantity(SETTINGS, X, YES, T, {"target_weight": weight})[2]
+    (spread,) = spreads.of_quantity(SETTINGS, X, YES, T, {"target_weight": weight})[2]
     sizes = mixed(spread.sigma, weight / weight.sum())
     assert found.probability == pytest.approx(
         np.array(reference.inclusion_probabilities(sizes, 40))

@@ -34,15 +34,15 @@ UPWARD = {  # imports that point up, each with the reason; none is added
     ("numerics.kernels", "data.features"): "kernels belong above the features of a table",
     ("numerics.kernels", "data.parameters"): "the rules of parameters need no frame: they go down",
     ("numerics.support", "data.features"): "where the target has no rows belongs above features",
-    ("comparison.methods", "plot.curves"): DRAWS,
+    ("comparison.probabilities", "plot.curves"): DRAWS,
     ("conformal.result", "plot"): DRAWS,
     ("diagnostics.batches", "plot"): DRAWS,
-    ("diagnostics.margins", "plot"): DRAWS,
+    ("diagnostics.margins_result", "plot"): DRAWS,
     ("diagnostics.result", "plot"): DRAWS,
     ("engine.explanation", "plot"): DRAWS,
     ("estimates.result", "plot"): DRAWS,
-    ("evaluations.curves", "plot"): DRAWS,
-    ("evaluations.curves", "plot.style"): DRAWS,
+    ("evaluations.pictures", "plot"): DRAWS,
+    ("evaluations.pictures", "plot.style"): DRAWS,
 }
 
 

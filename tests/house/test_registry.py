@@ -23,7 +23,7 @@ from covshift.cli.commands import command, parse
 from covshift.comparison.methods import check_method, fit_method, methods_for, resolve
 from covshift.corrections import CORRECTIONS, Correction, Importance, as_correction
 from covshift.corrections.auto import candidates
-from covshift.diagnostics.verdict import METHODS, row_limit
+from covshift.diagnostics.sizes import METHODS, row_limit
 from covshift.exceptions import InputError
 from covshift.registry import (
     FILES,

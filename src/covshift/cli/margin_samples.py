@@ -10,7 +10,8 @@ import numpy as np
 
 from ..comparison.target import MarginRows
 from ..data.row_weights import RowWeights, row_weights
-from ..diagnostics.margins import MarginsDiagnosis, diagnose_margins, margins_corrected
+from ..diagnostics.margins import diagnose_margins, margins_corrected
+from ..diagnostics.margins_result import MarginsDiagnosis
 from ..encoding.decide import decide
 from ..exceptions import InputError
 from ..files.columns import Kind

@@ -189,7 +189,7 @@ def _with_recommended_weights(found: Any, samples: TwoFiles, comparison: Any, se
 
     from ..comparison.methods import fit_weights
     from ..diagnostics.measure import corrected
-    from ..diagnostics.verdict import row_limit
+    from ..diagnostics.sizes import row_limit
     from ..encoding import scaled
     from ..weights import WEIGHTERS
 

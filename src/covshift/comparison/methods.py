@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isinf
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import KFold, StratifiedKFold
-from sklearn.preprocessing import StandardScaler
 
 from ..corrections import CORRECTIONS, Importance, as_correction
 from ..data.row_weights import RowWeights, row_weights
@@ -24,7 +23,6 @@ from ..margins.reading import table_parts
 from ..numerics.array import Real, Rows, row_count
 from ..numerics.coordinates import OnCoordinates, Unchanged
 from ..numerics.quiet import alone
-from ..plot.curves import calibration_curve
 from ..registry import (
     LEARNERS,
     MARGINS,
@@ -39,8 +37,8 @@ from ..registry import (
 from ..show.words import meant
 from ..weights import WEIGHTERS, as_weighter
 
-_FOLDS, _ROWS_PER_FEATURE = 5, 75  # of `out_of_fold`
-_MOST_BINS, _ROWS_PER_BIN = 10, 20  # of a reliability curve
+FOLDS, _ROWS_PER_FEATURE = 5, 75  # of `out_of_fold`
+MOST_BINS, ROWS_PER_BIN = 10, 20  # of a reliability curve
 _CONTROL = "control: another learner, no correction"
 
 
@@ -333,7 +331,7 @@ def out_of_fold(
     classes = task == "classification"
     smallest = int(np.unique(y, return_counts=True)[1].min()) if classes else len(y)
     kind = StratifiedKFold if classes else KFold
-    folds = kind(min(_FOLDS, smallest), shuffle=True, random_state=random_state)
+    folds = kind(min(FOLDS, smallest), shuffle=True, random_state=random_state)
     found = np.empty((len(y), len(np.unique(y))) if classes else len(y))
     for rest, held in folds.split(X, y):
         own = None if sample_weight is None else sample_weight[rest]
@@ -358,88 +356,3 @@ def _seeded(part: Any, random_state: int) -> Any:
     """Give a weighter, correction or learner the seed, where it draws anything."""
     draws = "random_state" in part.get_params(deep=False)
     return part.set_params(random_state=random_state) if draws else part
-
-
-# How well the out-of-fold probabilities of a compared model come true.
-
-
-class Reliability(NamedTuple):
-    """Mean prediction, observed share and standard error by bin of every curve, and a caption."""
-
-    curves: dict[str, tuple[Real, Real, Real]]
-    caption: str
-
-
-class Classified(NamedTuple):
-    """The rows that a classifier was compared on, in numbers, and their target."""
-
-    X: Real  # (N, n)
-    y: NDArray[Any]
-    weight: Real | None  # (N,): of the design
-    T: Real | None  # (M, n); None: margins
-    target_weight: Real | None
-
-
-def reliability_curves(
-    rows: Classified,
-    learner: str,
-    name: str,
-    weights: Real | None,
-    random_state: int,
-    options: dict[str, Any] | None = None,
-) -> Reliability | None:
-    """Curves of the method of this name; None where classes or method do not allow them.
-
-    There must be two classes with at least five rows each. Training rows are predicted out of
-    fold, at most as many as a comparison takes; with ``weights`` (N,) they stand for the target.
-    With margins a method has to be weights, which are then these. ``options`` are what the
-    comparison found once for all fits. Cost: five fits.
-    """
-    classes, counts = np.unique(rows.y, return_counts=True)
-    if len(classes) != 2 or counts.min() < _FOLDS:
-        return None
-    method = resolve(learner, name)[1]
-    if rows.T is None and method != NONE and method not in WEIGHTERS:
-        return None
-    limit = learner_entry(learner).max_rows
-    there = _some(len(rows.X), limit, random_state)
-    X, positive = rows.X[there], (rows.y[there] == classes[1]).astype(np.int64)
-    own, w = (None if part is None else part[there] for part in (rows.weight, weights))
-    T, share = rows.T, rows.target_weight
-    if T is not None:
-        drawn = _some(len(T), limit, random_state)
-        T, share = T[drawn], None if share is None else share[drawn]
-    used, fitted_with = name, own
-    if T is None and method in WEIGHTERS:  # margins: with the weights that were found
-        used, fitted_with = NONE, w
-    scaler = StandardScaler().fit(X, sample_weight=own)
-    chances = out_of_fold(
-        learner,
-        used,
-        "classification",
-        scaler.transform(X),
-        positive,
-        None if T is None else scaler.transform(T),
-        sample_weight=fitted_with,
-        target_weight=share,
-        options=options,
-        random_state=random_state,
-    )
-    predicted = chances[:, 1]
-    bins = int(np.clip(len(X) // _ROWS_PER_BIN, 1, _MOST_BINS))
-    curves = {"training rows": calibration_curve(positive, predicted, own, bins)}
-    if w is not None and w.any():
-        curves["weighted to the target"] = calibration_curve(positive, predicted, w, bins)
-    shown = learner if name == NONE else f"{learner}, {name}"
-    return Reliability(
-        curves,
-        f"Probability of {classes[1]!s:.40} by the recommended model ({shown}); training rows are "
-        "predicted out of fold. On the diagonal, predicted probabilities come true; a weighted "
-        "curve away from it shows that the model is wrong where the target lies.",
-    )
-
-
-def _some(count: int, limit: int, random_state: int) -> NDArray[np.intp]:
-    if count <= limit:
-        return np.arange(count)
-    return np.sort(np.random.default_rng(random_state).choice(count, limit, replace=False))

@@ -29,16 +29,7 @@ from ..numerics.crossfit import deal
 from ..numerics.quiet import quiet
 from ..show.notes import Note
 from ..weights import effective_sample_size
-from .coverage import (
-    ScoreDistribution,
-    at_worst,
-    expected,
-    expected_by_class,
-    expected_by_shares,
-    lifted,
-    reached,
-    suffice,
-)
+from .coverage import expected, expected_by_class, expected_by_shares, lifted
 from .data import (
     LabelledRows,
     deal_folds,
@@ -49,6 +40,7 @@ from .data import (
     split_rows,
 )
 from .result import ExpectedCoverage
+from .scores import ScoreDistribution, at_worst, reached, suffice
 from .shift import Shift
 
 METHODS = ("split", "cv+", "jackknife+")

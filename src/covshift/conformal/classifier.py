@@ -26,9 +26,10 @@ from ..engine.weights import DEFAULT
 from ..exceptions import InputError, InputTypeError
 from ..numerics.array import Flags, Real, Rows, row_count
 from ..show.notes import Note
-from .bands import FitOptions, check_new_rows, closed_form, columns, plus_sets
+from .bands import FitOptions, check_new_rows
 from .base import METHODS, Conformal
 from .data import LabelledRows, several
+from .held_out import closed_form, columns, plus_sets
 from .result import Sets
 from .shift import Shift
 

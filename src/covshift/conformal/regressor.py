@@ -14,20 +14,10 @@ from ..data.parameters import Rule, Rules, flag, number, one_of, whole
 from ..engine.weights import DEFAULT
 from ..exceptions import InputError
 from ..numerics.array import Real, row_count, take_rows
-from .bands import (
-    BANDS,
-    SCORES,
-    AbsoluteBand,
-    Band,
-    FitOptions,
-    NormalizedBand,
-    QuantileBand,
-    closed_form,
-    columns,
-    plus_interval,
-)
+from .bands import BANDS, SCORES, AbsoluteBand, Band, FitOptions, NormalizedBand, QuantileBand
 from .base import METHODS, Conformal
 from .data import LabelledRows
+from .held_out import closed_form, columns, plus_interval
 from .result import Intervals, below_zero
 
 _CELLS = 4_000_000  # of the predictions (new rows, models) at a time

@@ -4,12 +4,14 @@ from ..numerics.support import Uncovered
 from .batches import BatchesDiagnosis, diagnose_batches
 from .classifier import TwoSampleAUC
 from .coverage import RowFlags, Support
+from .covered import Restricted, restrict
 from .distances import standardized_mean_differences
-from .features import FeatureShift, IntervalOutlook
-from .margins import MarginsDiagnosis, MarginShift, PublishedNumber
-from .measure import Restricted, diagnose, restrict
+from .features import FeatureShift
+from .margins_result import MarginsDiagnosis, MarginShift, PublishedNumber
+from .measure import diagnose
 from .result import Diagnosis
-from .verdict import MethodSize
+from .sizes import MethodSize
+from .usefulness import IntervalOutlook
 
 __all__ = [
     "BatchesDiagnosis",

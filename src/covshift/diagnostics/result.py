@@ -17,9 +17,11 @@ from ..show.table import Cell, Column, Table
 from ..show.words import NAME, printable, signed
 from .classifier import TwoSampleAUC
 from .coverage import RowFlags, Support
-from .features import FeatureShift, IntervalOutlook
+from .features import FeatureShift
+from .sizes import MethodSize, sizes_table
 from .summary import Summary
-from .verdict import MethodSize, Verdict, sizes_table
+from .usefulness import IntervalOutlook
+from .verdict import Verdict
 
 _SHOWN = 10  # features
 

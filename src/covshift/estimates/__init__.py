@@ -2,7 +2,7 @@
 
 from ..engine.explanation import Explanation, Region, Share
 from ..engine.label_shift import LabelShiftTest
-from ..engine.sensitivity import Benchmark, Robustness
+from ..engine.robustness import Benchmark, Robustness
 from ..engine.weights import Trimmed
 from .core import estimate
 from .quantiles import Median, Quantile

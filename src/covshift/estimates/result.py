@@ -14,7 +14,8 @@ from ..engine.intervals import Number
 from ..engine.label_shift import LabelShiftTest, of_classes
 from ..engine.methods import Method
 from ..engine.paper import Cited, Reportable
-from ..engine.sensitivity import Robust, Robustness, check_odds
+from ..engine.robustness import Robust, Robustness
+from ..engine.sensitivity import check_odds
 from ..exceptions import InputError, InputTypeError
 from ..margins import Margins
 from ..numerics.array import Real

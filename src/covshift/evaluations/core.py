@@ -24,10 +24,12 @@ from ..numerics.crossfit import Features, fold_count, sharing_fits
 from ..numerics.progress import doing
 from ..show.notes import Note
 from ..show.words import in_order, shown
-from .methods import METHODS, CovariateMethod, Scored
+from .methods import METHODS, CovariateMethod
 from .predictions import Predictions, Reader, are_scores
 from .result import Evaluations
-from .run import Run, Settings
+from .run import Run
+from .scored import Scored
+from .settings import Settings
 
 _SCORES = "scores"  # what scores without a name are called
 

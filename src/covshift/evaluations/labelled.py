@@ -45,10 +45,11 @@ from ..numerics.crossfit import CrossFit
 from ..numerics.influence import Design, Influence, mean_influence
 from ..show.table import Record
 from .masses import Masses
-from .methods import Classified, Scored, residual_parts
+from .methods import Classified, residual_parts
 from .metrics import Metric, limits, range_of
 from .numbers import Regressed, of_means
 from .problem import ScoredProblem
+from .scored import Scored
 
 _UNEQUAL = 1e-9  # of the largest weight
 Squares = tuple[Real, Real]  # (N, k), (L, k): expected by models, up to a factor

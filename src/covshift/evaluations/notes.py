@@ -14,8 +14,9 @@ from ..numerics.array import Flags
 from ..show.notes import Note
 from ..show.table import Table
 from .labelled import Change
-from .methods import Method, Scored
+from .methods import Method
 from .metrics import words
+from .scored import Scored
 
 _DISAGREE = 2.6  # standard errors: one of a hundred by chance
 _SHOWN = 1e-3  # of a number: differences that three digits show

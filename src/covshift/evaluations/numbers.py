@@ -27,9 +27,10 @@ from ..numerics.array import Real
 from ..numerics.crossfit import CrossFit
 from ..numerics.influence import Influence
 from ..registry import METRICS
-from .methods import Method, losses_of, path
+from .methods import Method, path
 from .metrics import limits, range_of, title
 from .problem import ScoredProblem
+from .scored import losses_of
 
 _ROUNDING = 1e-12  # of a mean of squares
 

@@ -12,7 +12,7 @@ from ..diagnostics import Diagnosis
 from ..engine.explanation import Explanation
 from ..engine.label_shift import LabelShiftTest, of_classes
 from ..engine.paper import Cited, Reportable
-from ..engine.sensitivity import Robust, Robustness
+from ..engine.robustness import Robust, Robustness
 from ..estimates.result import (
     METHOD_WORDS,
     bounded,
@@ -32,7 +32,7 @@ from .methods import Shown
 from .metrics import range_of, words
 
 if TYPE_CHECKING:
-    from .curves import Kind
+    from .pictures import Kind
 
 WORDS = {
     **{method: METHOD_WORDS[method] for method in ("dr", "weights", "model")},
@@ -406,7 +406,7 @@ class Evaluations(Robust, Reportable, Answer):
         display
             With ``ax_`` and ``figure_``.
         """
-        from .curves import draw  # loaded when asked for
+        from .pictures import draw
 
         return draw(self, kind, ax, model=model, metric=metric, observed=observed)
 

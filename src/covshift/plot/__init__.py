@@ -8,15 +8,17 @@ drawn on as they are: neither pyplot's state nor any default of matplotlib is to
 matplotlib (the extra ``plot``).
 """
 
-from .answers import BatchesDisplay, ForestPlotDisplay, IntervalsDisplay, WaterfallDisplay
-from .curves import ReliabilityDisplay, ROCDisplay, SensitivityDisplay
-from .distributions import (
-    ECDFDisplay,
-    LovePlotDisplay,
-    MarginsDisplay,
-    OverlapDisplay,
-    WeightsDisplay,
-)
+from .answers import ForestPlotDisplay, WaterfallDisplay
+from .batches import BatchesDisplay
+from .curves import ReliabilityDisplay
+from .distributions import ECDFDisplay
+from .intervals import IntervalsDisplay
+from .love import LovePlotDisplay
+from .margins import MarginsDisplay
+from .overlap import OverlapDisplay
+from .roc import ROCDisplay
+from .scores import SensitivityDisplay
+from .weights import WeightsDisplay
 
 __all__ = [
     "BatchesDisplay",

@@ -16,9 +16,13 @@ from ..evaluations import Evaluations
 from ..exceptions import InputError, InputTypeError, NoOverlapError, import_extra
 from ..files.writing import write_atomically
 from . import pictures
+from .comparisons import comparison_of
+from .intervals import intervals_of
+from .margins import margins_page
+from .opening import answer_of, why_of
 from .render import render
-from .sections import answer_of, comparison_of, data_of, evaluation_of, intervals_of, why_of
-from .shift import margins_page, shift_facts, shift_numbers, with_printable_names
+from .sections import data_of, evaluation_of
+from .shift import shift_facts, shift_numbers, with_printable_names
 
 TITLE = "Covariate shift report"
 
