@@ -155,3 +155,10 @@ def test_a_plan_that_was_filled_in_is_taken_back(files, command):
     lines[0][0] = "999"
     write(files / "other.csv", [head, *lines])
     assert "target.csv has no row 999" in covshift(*asked, "--target-outcome", "other.csv").err
+
+
+def test_labels_are_planned_for_the_scores_of_a_column(files):
+    write(files / "train.csv", scored(TRAIN, np.linspace(0.1, 0.9, N)))
+    write(files / "target.csv", scored(TARGET, np.linspace(0.9, 0.1, M)))
+    done = call("--count", "20", "--score", "p")
+    assert done.code == 0, done.err

@@ -124,10 +124,11 @@ def evaluations_of(options: Arguments) -> tuple[Evaluations, list[Note], TwoFile
     assert labels is not None
     by_shares = options.shift == "label"
     judged = judged_of(samples, options, model)
+    name = options.score or options.prediction or Path(str(options.model)).name
     both = encoded(samples, labels.y, options)
     try:
         answer = evaluate(
-            predictions_of(samples, options, judged),
+            predictions_of(samples, options, judged, name),
             replace(both, beside={**both.beside, "batch": batch_labels(samples, options)}),
             metrics=list(options.metric) or judged.metrics(labels),
             method=options.method or (None if by_shares or label is not None else "dr"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..exceptions import InputError
@@ -37,19 +36,20 @@ class Said:
         return ["roc_auc", "accuracy"] + ["brier"] * probabilities
 
 
-def predictions_of(samples: TwoFiles, options: Any, said: Said) -> Predictions:
-    """Return what a model said as `covshift.evaluate` takes it."""
+def predictions_of(
+    samples: TwoFiles, options: Any, said: Said, name: str | None = None
+) -> Predictions:
+    """Return what a model of this ``name`` said as `covshift.evaluate` takes it."""
     from ..evaluations import Predicted, Predictions
 
     assert samples.labels is not None
-    name = options.score or options.prediction or Path(options.model).name
     model: Any
     model, target = said.scores or (None, None)
     if said.classes is not None:
         model, target = Predicted(said.classes, said.scores, said.names), None
     return Predictions(
-        {name: model},
-        None if target is None else {name: target},
+        model if name is None else {name: model},
+        target if name is None or target is None else {name: target},
         threshold=options.threshold,
         positive=options.positive,
         task=TASKS[samples.labels.task],
