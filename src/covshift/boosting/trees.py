@@ -104,14 +104,14 @@ class _ScikitLearn:
         )
 
     def __call__(self, g: Real) -> Tree:
-        d = self._diagonal
-        price = max(_NOISE * float(d @ g**2), self._price) / float(d.sum())
+        d, unit = self._diagonal, float(np.abs(g).max()) or 1.0  # tiny variances count as none
+        price = max(_NOISE * float(d @ (g / unit) ** 2), self._price / unit**2) / float(d.sum())
         self._tree.set_params(min_impurity_decrease=price)
         with alone():
-            grown = self._tree.fit(self._bins, -g, sample_weight=d).tree_
+            grown = self._tree.fit(self._bins, -g / unit, sample_weight=d).tree_
         left, right = grown.children_left, grown.children_right
         inner = left >= 0
-        loss = grown.weighted_n_node_samples * grown.impurity
+        loss = unit**2 * grown.weighted_n_node_samples * grown.impurity
         return Tree(
             np.where(inner, grown.feature, -1).astype(np.int32),
             np.where(inner, grown.threshold, 0.0),

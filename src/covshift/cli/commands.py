@@ -89,5 +89,8 @@ def parse(argv: Sequence[str]) -> Options | int:
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     )
     version = click.version_option(covshift.__version__, message="covshift %(version)s")
-    found = version(group).main([*argv] or ["--help"], "covshift", standalone_mode=False)
+    try:
+        found = version(group).main([*argv] or ["--help"], "covshift", standalone_mode=False)
+    except SystemExit:  # click's answer to a reader of the help that is gone
+        return 141  # as a shell counts the signal
     return replace(found, argv=tuple(argv)) if isinstance(found, Options) else int(found or 0)
