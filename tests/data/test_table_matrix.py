@@ -213,7 +213,10 @@ COMMANDS = {
         "estimate", "train.csv", "target.csv", "--outcome", "ill", "--restrict", "overlap",
         "--json",
     ],
-    "fit": ["fit", "train.csv", "target.csv", "--label", "ill", "-o", "m.covshift", "--json"],
+    "fit": [
+        "fit", "train.csv", "target.csv", "--label", "ill", "--restrict", "overlap",
+        *("-o", "m.covshift", "--json"),
+    ],
 }  # fmt: skip
 
 

@@ -311,9 +311,9 @@ def _of_spelling(name: str, texts: Sequence[Cells], levels: set[str]) -> Decisio
     if not odd:
         return None
     why = f"holds numbers written as text (such as {min(texts[odd[0]].words)!r})"
-    if len(levels) <= codes.MANY_LEVELS:
-        return Decision(name, why, _CATEGORY, (_DROP,), tuple(odd))
-    return Decision(name, why, _DROP, (_CATEGORY,), tuple(odd))
+    few = len(levels) <= codes.MANY_LEVELS
+    answers = (_CATEGORY, _DROP) if few else (_DROP, _CATEGORY)
+    return Decision(name, why, answers[0], answers[1:], tuple(odd), numbers=tuple(sorted(levels)))
 
 
 def _of_words(name: str, pair: Pair, kept: Flags | None) -> Decision | None:

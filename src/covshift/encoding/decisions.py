@@ -94,6 +94,7 @@ class Decision:
     where: tuple[int, ...] = (0, 1)  # samples in which it is doubtful
     identifies: bool = False  # whether it seems to name or number the rows
     certain: bool = False  # whether there is nothing to ask
+    numbers: tuple[str, ...] = ()  # in a spelling that an option of a reader may name, such as 1,5
 
     @property
     def undo(self) -> Answer | None:

@@ -10,6 +10,7 @@ from ..encoding.cells import Cells
 from ..encoding.decide import Decisions
 from ..encoding.decisions import Answer, Decision, options_of
 from ..exceptions import InputError
+from .spelling import advice
 
 
 class Asked(InputError):
@@ -40,6 +41,8 @@ def _listed(decision: Decision, titles: Sequence[str]) -> str:
         f"{shlex.join(options_of(decision.column, answer))} ({answer.means})"
         for answer in (decision.taken, *decision.others)
     ]
+    if hint := advice(decision.numbers):
+        answers.append(f"{hint} (read as numbers)")
     return f"{where}: {decision.column!r} {decision.why}: {' or '.join(answers)}."
 
 
