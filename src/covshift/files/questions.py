@@ -41,7 +41,7 @@ def _listed(decision: Decision, titles: Sequence[str]) -> str:
         f"{shlex.join(options_of(decision.column, answer))} ({answer.means})"
         for answer in (decision.taken, *decision.others)
     ]
-    if hint := advice(decision.numbers):
+    if decision.numbers and (hint := advice(decision.numbers)):
         answers.append(f"{hint} (read as numbers)")
     return f"{where}: {decision.column!r} {decision.why}: {' or '.join(answers)}."
 
