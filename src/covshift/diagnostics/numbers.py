@@ -50,6 +50,7 @@ def number_p_value(
 
     Arguments as of `ks_p_value`; ``order`` (N + M,) sorts the values of both.
 
+    >>> from covshift.diagnostics.kolmogorov import ks_p_value
     >>> rng = np.random.default_rng(2)
     >>> x, t = rng.normal(size=300), rng.normal(0.25, 1, size=300)
     >>> share = np.full(300, 1 / 300)

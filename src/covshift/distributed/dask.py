@@ -292,7 +292,12 @@ def fit_weights(
     estimator._sides = column_sides(high, target.T, target.share, None)
     if estimator._sides is not None:
         X = cluster.mapped(_seen, X, estimator._sides)
-    lines = estimator._lines(estimator._target(estimator._seen(target.T), target.share))
+    lines = estimator._target(estimator._seen(target.T), target.share)
+    if not isinstance(lines, LineTarget):
+        raise InputError(
+            f"views={estimator.views!r} are not views of one dimension, which alone are fitted on "
+            "a cluster. Use 'additive' or 'sliced'."
+        )
     some = [x for x, count in zip(X, counts, strict=True) if count]
     parts = ClusterParts(cluster, cluster.kept(cluster.mapped(_rows, some, lines)))
     problem = ThresholdMatching(parts, N, lines)
