@@ -198,12 +198,12 @@ def measured(judge, metric, there, rng, draws):
         one, of = metric_of(judge, metric), Labelled.of_classes
         Y = (there[:, None] == np.arange(len(judge.scored.classes))) * 1.0
         truth = one.of(Masses(Y, judge.scored.target, judge.scored.chosen_target)).value
-        spreads = list(spreads.spreads_of_classes(judge, metric))
+        asked = list(spreads.spreads_of_classes(judge, metric))
     else:
         one, of = metric, Labelled.of_numbers
         truth = losses(metric, there, judge.f_target).mean()
-        spreads = list(spreads.spreads_of_numbers(judge, metric))
-    widths = plans.Widths(spreads, share, True, 0.95)
+        asked = list(spreads.spreads_of_numbers(judge, metric))
+    widths = plans.Widths(asked, share, True, 0.95)
     ways = {}
     for way, sizes in (("random", widths.even), ("plan", widths.sizes)):
         pi, numbers = plans.probabilities(sizes, LABELS), []
@@ -213,7 +213,7 @@ def measured(judge, metric, there, rng, draws):
             number = of(known, judge, one, None)[1].number
             numbers.append((number.value, number.low, number.high, number.standard_error))
         ways[way] = np.array(numbers)
-        ways[f"{way} expected"] = widths.of(spreads[0], sizes, LABELS)
+        ways[f"{way} expected"] = widths.of(asked[0], sizes, LABELS)
     return truth, ways
 
 
