@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 import tracemalloc
+from importlib.util import find_spec
 
 import numpy as np
 from harness import Work, main, table
@@ -23,7 +24,7 @@ CORRECTIONS = {
     "additive (paper)": "additive",
     "blended (default)": "blended",
 }
-GROWERS = ("sklearn", "lightgbm")
+GROWERS = ("sklearn", "lightgbm") if find_spec("lightgbm") else ("sklearn",)
 SIGNALS = {
     "waves": lambda X: np.sin(2 * X[:, 0]) + X[:, 1] ** 2,
     "linear": lambda X: X @ np.arange(1, 7) / 6,
