@@ -594,7 +594,7 @@ def test_a_reader_that_leaves_is_no_error(files, model):
     table = (files / "target.csv").read_text().splitlines()
     big = write(files / "big.csv", "\n".join([table[0], *table[1:] * 4000]) + "\n")
     with subprocess.Popen(
-        [*REAL, "predict", str(model), str(big)],
+        [*REAL, "predict", str(model), str(big), "-q"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=ENVIRONMENT,
