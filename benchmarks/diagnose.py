@@ -24,7 +24,7 @@ from scipy import stats
 from scipy.stats import ttest_ind
 
 from covshift import diagnose
-from covshift.diagnostics.kolmogorov import ks_p_value
+from covshift.diagnostics.numbers import Values, distance_p_value
 from covshift.diagnostics.verdict import LEVEL
 from covshift.numerics.statistics import holm
 from covshift.numerics.support import NO_OVERLAP, STRONG, uncovered
@@ -120,7 +120,7 @@ def level(number, run):
         before, Z, U = features, both[:N], both[N:]
     else:
         Z, U, share = X, T, np.full(M, 1 / M)
-        p = [ks_p_value(X[:, k], T[:, k], share, float(M)) for k in range(d)]
+        p = [distance_p_value(Values.of(X[:, k], T[:, k], share, float(M))) for k in range(d)]
         before = bool((holm(np.array(p)) <= LEVEL).any())
     with np.errstate(all="ignore"):
         of_t = np.nan_to_num(ttest_ind(Z, U).pvalue, nan=1.0)
@@ -318,7 +318,7 @@ def binary(N, p, q, pairs):
         pooled = (x.mean() + t.mean()) / 2
         z = (t.mean() - x.mean()) / np.sqrt(2 * pooled * (1 - pooled) / N)
         tests = (
-            ks_p_value(x, t, np.full(N, 1 / N), float(N)),
+            distance_p_value(Values.of(x, t, np.full(N, 1 / N), float(N))),
             2 * stats.norm.sf(abs(z)),
             stats.ks_2samp(x, t, method="asymp").pvalue,
         )

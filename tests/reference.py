@@ -242,23 +242,6 @@ def location_chance(x, t):
     return (2 * min(above, below) + equal) / len(sums)
 
 
-def ks_chance(x, t):
-    """Share of all ways to deal the values whose distribution functions are as far apart."""
-    values, N = list(x) + list(t), len(x)
-
-    def distance(x, t):
-        return max(
-            abs(sum(a <= v for a in x) / len(x) - sum(a <= v for a in t) / len(t)) for v in values
-        )
-
-    found, far, ways = distance(x, t), 0, 0
-    for chosen in combinations(range(len(values)), N):
-        rest = [values[i] for i in range(len(values)) if i not in chosen]
-        far += distance([values[i] for i in chosen], rest) >= found - 1e-12
-        ways += 1
-    return far / ways
-
-
 def closed_form(V, K, Y, gamma):
     """The paper's V-SVM (section 2.4): A = A_b - c A_c, c = 1'V(K A_b - Y) / 1'V(K A_c - 1)."""
     N = len(V)

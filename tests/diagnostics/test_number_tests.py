@@ -1,82 +1,38 @@
-"""Tests of one feature, with and without ties: exact, of the right size, not too weak."""
+"""Tests of one feature, with and without ties: of the right size, not too weak."""
 
 from __future__ import annotations
-
-import sys
 
 import numpy as np
 import pytest
 import reference
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import stats
 
-from covshift.diagnostics import kolmogorov, numbers
-from covshift.diagnostics.kolmogorov import ks_p_value
-from covshift.diagnostics.numbers import number_p_value
-
-LEVELS = st.integers(0, 3).map(float)
+from covshift.diagnostics.numbers import (
+    Values,
+    distance_p_value,
+    location_p_value,
+    number_p_value,
+)
 
 
 def p_value(x, t):
-    return ks_p_value(x, t, np.full(len(t), 1 / len(t)), float(len(t)))
+    return distance_p_value(Values.of(x, t, np.full(len(t), 1 / len(t)), float(len(t))))
 
 
-@given(st.lists(LEVELS, min_size=1, max_size=6), st.lists(LEVELS, min_size=1, max_size=5))
-@settings(deadline=None, derandomize=True, max_examples=60)
-def test_the_test_counts_all_ways_to_deal_the_values(x, t):
-    assert p_value(np.array(x), np.array(t)) == pytest.approx(reference.ks_chance(x, t), rel=1e-6)
-
-
-@pytest.mark.parametrize(("N", "M"), [(1, 1), (3, 3), (4, 5), (30, 40), (300, 200), (50, 900)])
-def test_without_ties_it_is_scipys_exact_test(N, M):
+@pytest.mark.parametrize(("N", "M"), [(30, 40), (300, 200), (50, 900), (3000, 2000)])
+def test_without_ties_it_takes_kolmogorovs_distribution(N, M):
     rng = np.random.default_rng(0)
-    x, t = rng.normal(size=N), rng.normal(0.3, size=M)
-    exact = stats.ks_2samp(x, t, method="exact").pvalue
-    assert p_value(x, t) == pytest.approx(exact, rel=1e-6)
-
-
-def test_without_ties_large_samples_take_kolmogorovs_distribution():
-    rng = np.random.default_rng(0)
-    x, t = rng.normal(size=3000), rng.normal(size=2000)
+    x, t = rng.normal(size=N), rng.normal(0.1, size=M)
     assert p_value(x, t) == pytest.approx(stats.ks_2samp(x, t, method="asymp").pvalue)
 
 
-@pytest.mark.parametrize(
-    "n", [1, 30, 140, 141, 300, 5000, pytest.param(100_000, marks=pytest.mark.thorough)]
-)
-def test_kolmogorovs_distribution_is_scipys(n):
-    z = np.linspace(0.0, 1.02 * np.sqrt(n), 40) if n < 30 else np.linspace(0.0, 3.0, 61)
-    for distance in z / np.sqrt(n):
-        expected = stats.kstwo.sf(distance, n)
-        exactly = n * distance**1.5 <= 1.4  # where SciPy takes more time than an expansion does
-        close = {"abs": 4e-6} if exactly else {"rel": 1e-9, "abs": 1e-14}
-        assert kolmogorov.kolmogorov(distance, n) == pytest.approx(expected, **close)
-
-
-def test_usual_sizes_need_no_import_of_scipy_stats(monkeypatch):
-    monkeypatch.setitem(sys.modules, "scipy.stats", None)
-    rng = np.random.default_rng(0)
-    for shift in (0.0, 0.5):
-        for N in (100, 700):
-            x, t = rng.normal(size=N), rng.normal(shift, 1.0, size=700)
-            assert 0 < ks_p_value(x, t, np.full(700, 1 / 700), 700.0) <= 1
-
-
-def test_the_chances_of_a_step_are_binomial():
-    for rows, p in ((1, 0.5), (7, 1e-3), (600, 0.5), (5000, 0.9), (3, 1 - 1e-9)):
-        low, chances = kolmogorov._binomial(rows, p)
-        expected = stats.binom.pmf(low + np.arange(len(chances)), rows, p)
-        np.testing.assert_allclose(chances, expected, rtol=1e-11, atol=1e-300)
-
-
-@pytest.mark.parametrize("N", [40, 300, 20_000])
+@pytest.mark.parametrize("N", [300, 20_000])
 def test_two_values_are_a_test_of_two_proportions(N):
-    """Of equal sizes, Fisher's two-sided test orders the tables by the same difference."""
     rng = np.random.default_rng(N)
-    x, t = (rng.random(N) < 0.3).astype(float), (rng.random(N) < 0.3).astype(float)
+    x, t = (rng.random(N) < 0.3).astype(float), (rng.random(N) < 0.33).astype(float)
     table = [[x.sum(), N - x.sum()], [t.sum(), N - t.sum()]]
-    assert p_value(x, t) == pytest.approx(stats.fisher_exact(table).pvalue, rel=1e-6)
+    expected = stats.chi2_contingency(table, correction=False).pvalue
+    assert p_value(x, t) == pytest.approx(expected, rel=0.02)
 
 
 def zero_inflated(rng, rows, moved):
@@ -127,24 +83,14 @@ def test_a_shift_beside_a_heavy_tie_is_seen_in_large_samples():
     assert p_value(x, t) < stats.ks_2samp(x, t, method="asymp").pvalue / 3
 
 
-def test_thinned_values_keep_heavy_ties_apart():
-    counts = np.ones(5000, dtype=np.int64)
-    counts[2500] = 3000
-    ends = np.cumsum(counts)
-    kept = kolmogorov._thinned(ends)
-    assert {2499, 2500, len(ends) - 1} <= set(kept)
-    assert 150 < len(kept) <= kolmogorov._GROUPS
-
-
 def test_integer_weights_are_repeats_and_others_count_by_their_effective_number():
     rng = np.random.default_rng(6)
     x, t = rng.integers(0, 3, 60).astype(float), rng.integers(0, 4, 40).astype(float)
     weight = rng.integers(1, 4, 40)
     share = weight / weight.sum()
     repeated = p_value(x, np.repeat(t, weight))
-    assert ks_p_value(x, t, share, float(weight.sum())) == pytest.approx(repeated)
-    kish = 1 / (share @ share)
-    assert ks_p_value(x, t, share, kish) > repeated
+    assert distance_p_value(Values.of(x, t, share, weight.sum())) == pytest.approx(repeated)
+    assert distance_p_value(Values.of(x, t, share, 1 / (share @ share))) > repeated
 
 
 def test_equal_samples_and_constant_columns_are_no_evidence():
@@ -162,7 +108,7 @@ def together(x, t):
 
 def location(x, t):
     share = np.full(len(t), 1 / len(t))
-    return numbers.location_p_value(*kolmogorov._groups(x, t, share, float(len(t)), None))
+    return location_p_value(Values.of(x, t, share, float(len(t))))
 
 
 @pytest.mark.parametrize("whole", [False, True])
@@ -178,7 +124,7 @@ def test_the_test_of_location_is_near_that_of_all_ways_to_deal_the_rows(N, M, wh
         assert location(-x, -t) == pytest.approx(location(x, t))
 
 
-def test_three_values_and_more_have_both_tests_and_two_the_exact_one():
+def test_three_values_and_more_have_both_tests_and_two_one_of_shares():
     rng = np.random.default_rng(7)
     x, t = (rng.random(80) < 0.3).astype(float), (rng.random(60) < 0.5).astype(float)
     assert together(x, t) == p_value(x, t)
