@@ -206,15 +206,15 @@ def test_predicting_reports_unseen_levels_and_missing_values(files, model):
     new = "age,income,town\n1,2,u\n1,2,nowhere\n"
     result = covshift("predict", model, "-", stdin=new.encode())
     assert result.code == 0
-    assert "levels that do not occur in training: 'nowhere' (1 of 2 rows" in result.err
+    assert "levels that fit was not given: 'nowhere' (1 of 2 rows" in result.err
     assert [line["row"] for line in lines(result.out)] == ["1", "2"]
     gaps = covshift("predict", model, "-", stdin=b"age,income,town\n1,,u\n1,2,\n")
     assert gaps.code == 0
-    assert "1 value is missing in column 'income', which had no gaps" in gaps.err
-    assert "do not occur in training: '(missing)' (1 of 2 rows" in gaps.err
+    assert "column 'income' has 1 gap, and fit was given none" in gaps.err
+    assert "column 'town' has gaps, and fit was given none (1 of 2 rows" in gaps.err
     infinite = covshift("predict", model, "-", stdin=b"age,income,town\n1,inf,u\n")
     assert infinite.code == 2
-    assert "column 'income' has 1 infinite value" in infinite.err
+    assert "column 'income' (1 inf)" in infinite.err
     word = covshift("predict", model, "-", stdin=b"age,income,town\n1,2,u\n1,x,u\n")
     assert word.code == 2
     assert "line 3: 'x' in column 'income' is not a number" in word.err
@@ -229,7 +229,7 @@ def test_a_model_fitted_with_imputation_predicts_with_it(files):
     assert covshift("fit", train, target, "--label", "y", "-o", model).code == 0
     result = covshift("predict", model, "-", stdin=b"age,income,town\n,2,u\n1,,u\n")
     assert result.code == 0
-    assert "missing in column 'income', which had no gaps in training" in result.err
+    assert "column 'income' has 1 gap, and fit was given none" in result.err
     assert "'age'" not in result.err  # of which training had gaps
     assert len(lines(result.out)) == 2
 

@@ -14,7 +14,7 @@ from sklearn.base import clone
 from covshift import load
 from covshift.cli import held_out, predict
 from covshift.conformal import ConformalClassifier, ConformalRegressor
-from covshift.files.table import read_table
+from covshift.files.frame import read_frame
 
 
 def sample(count, shift, seed, label="spend", far=0):
@@ -65,7 +65,7 @@ def fit(folder, short, label, *options, target="target.csv"):
 
 
 def encoded(model, path):
-    return model.encoding.encode(read_table(str(path), model.encoding.kinds))
+    return model.encode(read_frame(str(path)))
 
 
 def outcomes(path, label):
@@ -300,7 +300,7 @@ def test_rows_beyond_the_training_rows_have_infinite_intervals_and_a_note(files,
     assert f"{infinite.mean():.1%} of the intervals are infinite" in told.err
     model = load(files / "f")
     gap = model.estimator._shift.gaps[0]
-    ages = read_table(str(files / "s-train.csv"), model.encoding.kinds).columns["age"].values
+    ages = read_frame(str(files / "s-train.csv"))["age"].to_pylist()
     largest = gap.value * model.scale[0] + model.center[0]
     assert np.isclose(ages, largest).any()
     assert (

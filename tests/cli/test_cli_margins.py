@@ -10,7 +10,7 @@ import pytest
 from command import covshift, rows, write
 
 from covshift import Margins, estimate, load
-from covshift.files.table import read_table
+from covshift.files.frame import read_frame
 from covshift.weights import Raking
 
 
@@ -389,8 +389,7 @@ def test_margins_of_every_value_give_the_model_of_the_rows(files):
         done = covshift("fit", files / "train.csv", target, *asked, "--force")
         assert done.code == 0, done.err
         model = load(files / "model")
-        X = model.encoding.encode(read_table(str(files / "target.csv"), model.encoding.kinds))
-        found.append(model.predict_proba(X))
+        found.append(model.predict_proba(read_frame(str(files / "target.csv"))))
     assert found[0] == pytest.approx(found[1], abs=1e-8)
 
 

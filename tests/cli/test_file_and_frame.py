@@ -220,8 +220,8 @@ def test_predict(files):
     assert covshift("predict", saved, files[1], "-o", written).code == 0
     model = load_model(str(saved))
     encoder = TableEncoder().fit(SURVEY[FEATURES], X_target=TARGET[FEATURES])
-    assert encoder.features_ == model.encoding.features
-    chances = model.predict_proba(encoder.transform(TARGET[FEATURES]))
+    assert encoder.features_ == model.encoder.features_
+    chances = model.predict_proba(TARGET)
     found = pd.read_csv(written)["probability_1"].to_numpy()
     np.testing.assert_allclose(found, chances[:, 1], atol=5.1e-7)  # six digits are written
 

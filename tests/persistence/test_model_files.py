@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -22,12 +23,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import covshift
-from covshift import VSVC, Kernel, Reweighted, VBoostRegressor, load
+from covshift import VSVC, Kernel, Reweighted, TableEncoder, VBoostRegressor, load
 from covshift.conformal import ConformalRegressor
-from covshift.encoding import Feature
 from covshift.exceptions import InputError
-from covshift.files.encoding import Encoding
 from covshift.persistence import Model
+from covshift.persistence.new_rows import TrainingRange
 from covshift.weights import KLIEP, CDFWeights, NearestNeighbors
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -35,7 +35,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 rng = np.random.default_rng(0)
 X, T, NEW = (rng.normal(size=(count, 2)) for count in (16, 12, 5))
 CLASS = np.where(X[:, 0] > 0, "yes", "no")
-ENCODING = Encoding.of([Feature("age", "number", fill=1.5), Feature("town", "category", ("u",))])
+ENCODER = TableEncoder().fit(pd.DataFrame({"age": [1.5, 2.5, 3.5], "town": ["u", "v", "u"]}))
 FITS = {
     "kliep": lambda: KLIEP(random_state=0).fit(X, X_target=T),
     "cdf": lambda: CDFWeights().fit(X, X_target=T),
@@ -54,9 +54,10 @@ FITS = {
     "intervals": lambda: ConformalRegressor(Ridge(), random_state=0).fit(X, X[:, 0], X_target=T),
     "table": lambda: Model(
         Ridge().fit(X, X[:, 0]),
-        ENCODING,
+        ENCODER,
         np.zeros(2),
         np.ones(2),
+        TrainingRange.of(X, None),
         "regression",
         "weight",
         "ridge",

@@ -8,51 +8,47 @@ from typing import TYPE_CHECKING, Any
 from ..exceptions import InputError, NoOverlapError, WeightWarning
 from ..numerics.quiet import quiet
 from . import console
-from .models import check_complete
 
 if TYPE_CHECKING:
-    from ..files.table import Table
     from ..persistence import Model
     from .predict import Arguments
 
 
-def calibrated(model: Model, tables: list[Table], options: Arguments) -> Model:
-    """Return the model, calibrated by the file for the rows of ``tables``, which are all there."""
+def calibrated(model: Model, frames: list[Any], options: Arguments) -> Model:
+    """Return the model, calibrated by the file for the rows of ``frames``, which are all there."""
     import numpy as np
 
     from ..conformal import ConformalClassifier, ConformalRegressor
     from ..data import Samples
     from ..engine.overlap import refuse_uncovered
-    from ..files.encoding import ColumnProblems
-    from ..files.one_file import weights_of
-    from ..files.table import notes_of, read_table
+    from ..files.frame import about, read_frame
+    from ..files.values import floats_of
 
-    if sum(map(len, tables)) < 2:
+    if sum(map(len, frames)) < 2:
         raise InputError(
             f"{options.table} has fewer than two rows, so that no weights lead to it from the rows "
             "of --calibration."
         )
-    kinds: Any = {**model.encoding.kinds, model.label: "category"}
+    kinds: Any = {**model.kinds, model.label: "category"}
     if options.weight is not None:
         kinds[options.weight] = "number"
-    table = read_table(str(options.calibration), kinds, options.reading(model))
+    frame = read_frame(str(options.calibration), replace(options.reading(model), kinds=kinds))
+    title = about(frame).title
     for name, whose in (
         (model.label, f"the label of {options.model}"),
         (options.weight, "--weight"),
     ):
-        if name is not None and name not in table.columns:
-            raise InputError(f"{table.title} has no column {name!r}, {whose}.")
-    check_complete(table.names, model, table.title)
-    table = _labelled(table, model.label)
-    findings = ColumnProblems()
-    X = model.encoding.encode(table, findings)
-    console.tell(*notes_of(table), *findings.notes(table.title))
-    T = np.concatenate([model.encoding.encode(part) for part in tables])
-    weight = weights_of(table, options.weight)
+        if name is not None and name not in frame.column_names:
+            raise InputError(f"{title} has no column {name!r}, {whose}.")
+    model.check_complete(frame.column_names, title)
+    frame = _labelled(frame, model.label, title)
+    new = model.new_rows()
+    X = model.encode(frame, title, new)
+    console.tell(*about(frame).notes, *new.notes(title))
+    T = np.concatenate([model.encode(part, options.table, model.new_rows()) for part in frames])
+    weight = None if options.weight is None else floats_of(frame[options.weight])
     try:
-        refuse_uncovered(
-            Samples.of_rows(X, T, sample_weight=weight, encoder=model.encoding.encoder)
-        )
+        refuse_uncovered(Samples.of_rows(X, T, sample_weight=weight, encoder=model.encoder))
     except NoOverlapError as error:
         raise error.of_command(["fit", "..."]) from None
     X, T = model.scaled(X), model.scaled(T)
@@ -61,45 +57,44 @@ def calibrated(model: Model, tables: list[Table], options: Arguments) -> Model:
     by = "class" if options.by_class or getattr(model.estimator, "by", None) == "class" else None
     conformal = kind(estimator, by=by, prefit=True, random_state=options.seed)
     with quiet(WeightWarning):  # the notes tell, in the table's own words
-        conformal.fit(X, _outcomes(table, model), X_target=(T,), sample_weight=weight)
+        conformal.fit(X, _outcomes(frame, model, title), X_target=(T,), sample_weight=weight)
     return replace(model, estimator=conformal)
 
 
-def _labelled(table: Table, label: str) -> Table:
+def _labelled(frame: Any, label: str, title: str) -> Any:
     """Keep the rows with a label."""
-    cells = table.columns[label].values
-    rows = [k for k, cell in enumerate(cells) if cell is not None]
-    if len(rows) < 2:
+    count = len(frame) - frame[label].null_count
+    if count < 2:
         raise InputError(
-            f"{table.title}: {len(rows)} of {len(cells)} rows have the label {label!r}. At least "
-            "two are needed to calibrate, and a few hundred for narrow intervals."
+            f"{title}: {count} of {len(frame)} rows have the label {label!r}. At least two are "
+            "needed to calibrate, and a few hundred for narrow intervals."
         )
-    if len(rows) < len(cells):
+    if count < len(frame):
         console.note(
-            f"{table.title}: the label {label!r} is missing in {len(cells) - len(rows)} of "
-            f"{len(cells)} rows, which were left out."
+            f"{title}: the label {label!r} is missing in {len(frame) - count} of {len(frame)} "
+            "rows, which were left out."
         )
-    return table.take(rows)
+    return frame.filter(frame[label].is_valid())
 
 
-def _outcomes(table: Table, model: Model) -> Any:
+def _outcomes(frame: Any, model: Model, title: str) -> Any:
     """Return numbers, or classes spelled as the model spells them."""
     import numpy as np
 
     from ..files.labels import read_numbers, spelled_alike
 
-    cells = list(table.columns[model.label].values)
+    cells = frame[model.label].to_pylist()
     if model.task == "regression":
         y = np.array(read_numbers(cells, model.label, "the model"), dtype=np.float64)
         if not np.isfinite(y).all():
-            raise InputError(f"{table.title}: the label {model.label!r} has infinite values.")
+            raise InputError(f"{title}: the label {model.label!r} has infinite values.")
         return y
     known = set(model.classes)
     said = cells if set(cells) <= known else spelled_alike(cells)
     strange = sorted(set(said) - known)
     if strange:
         raise InputError(
-            f"{table.title}: the label {model.label!r} holds {', '.join(map(repr, strange[:5]))}, "
+            f"{title}: the label {model.label!r} holds {', '.join(map(repr, strange[:5]))}, "
             f"none of the model's classes {', '.join(map(repr, model.classes[:8]))}."
         )
     return np.array(said, dtype=str)

@@ -183,11 +183,10 @@ class Tally:
         if self.first.calibrated_on_target:
             return []
         center, scale = self.model.center, self.model.scale
-        encoding, found = self.model.encoding, []
-        dates = {k for k, name in enumerate(encoding.columns) if name in encoding.dates}
+        encoder, found = self.model.encoder, []
         for gap in self.model.estimator._shift.gaps:
             value = float(gap.value * scale[gap.column] + center[gap.column])
-            found.append(replace(gap, value=value).describe(encoding.columns, dates))
+            found.append(replace(gap, value=value).describe(encoder.columns, encoder.dates))
         return found
 
     def show(self, file: str | None, *, json: bool) -> None:

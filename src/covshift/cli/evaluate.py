@@ -140,7 +140,7 @@ def evaluations_of(options: Arguments) -> tuple[Evaluations, list[Note], TwoFile
             **({} if by_shares else target_labels(samples, options, notes)),
         )
     except NoOverlapError as error:
-        used = samples.encoding.names if model is None else model.encoding.names
+        used = samples.encoding.names if model is None else model.names
         unused = [repr(name) for name in samples.encoding.names if name not in used]
         unused = [name for name in unused if name in error.found]
         more = f" The model does not use {listed(unused)}." if unused else ""

@@ -189,6 +189,7 @@ def fit_model(
     from ..encoding import scaled
     from ..files.reading import reading_of
     from ..persistence import Model
+    from ..persistence.new_rows import TrainingRange
     from ..weights import WEIGHTERS
 
     learner = learner_entry(options.learner)
@@ -248,9 +249,10 @@ def fit_model(
         about["positive"] = bool((labels.y.astype(float) > 0).all())
     return Model(
         estimator,
-        samples.encoding,
+        samples.encoding.encoder,
         np.asarray(scaler.mean_, dtype=np.float64),
         np.asarray(scaler.scale_, dtype=np.float64),
+        TrainingRange.of(samples.X, samples.weight),
         labels.task,
         labels.name,
         learner.name,
@@ -270,7 +272,7 @@ def facts_of(model: Model) -> dict[str, Any]:
         "label": model.label,
         "unit": model.unit,
         "classes": model.classes,
-        "columns": model.encoding.names,
+        "columns": model.names,
         **model.about,
         **calibration_facts(model.estimator),
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -13,13 +13,12 @@ from ..exceptions import InputError
 from . import console
 from .calibration import calibrated
 from .coverage import COLUMNS, Tally, asked_of, check_model
-from .models import check_complete, finite, load_model
+from .models import load_model
 from .options import Json, Reading, Seed
 
 if TYPE_CHECKING:
-    from ..files.encoding import ColumnProblems
-    from ..files.table import Table
     from ..persistence import Model
+    from ..persistence.new_rows import NewRows
 
 _HEAD = 10  # predictions that a terminal shows
 _ROWS = 20_000  # a block; a kernel machine holds its own smaller ones
@@ -83,8 +82,8 @@ class Arguments(Reading, Json, Seed):
 
 def run(options: Arguments) -> int:
     """Stream the table through the model."""
-    from ..files.encoding import ColumnProblems
-    from ..files.table import open_stream
+    from ..files.frame import open_frame
+    from ..show.words import named
 
     asked = asked_of(options)
     if str(options.output).lower().endswith((".parquet", ".xlsx")):
@@ -93,19 +92,17 @@ def run(options: Arguments) -> int:
     model = load_model(options.model)
     if asked is not None:
         check_model(asked, model, options)
-    reading = options.reading(model)
-    kinds: Any = dict(model.encoding.kinds)
     wanted = options.id or model.about.get("id")
-    if wanted is not None and wanted not in kinds:
-        kinds[wanted] = "text"
-    with open_stream(options.table, kinds, reading) as stream:
+    kinds: Any = model.kinds if wanted is None else {wanted: "text", **model.kinds}
+    with open_frame(options.table, replace(options.reading(model), kinds=kinds)) as stream:
         id_name = wanted if wanted in stream.names else None
         if options.id is not None and id_name is None:
             raise InputError(f"{stream.title} has no column {wanted!r}, which --id names.")
-        _check_columns(stream.names, model, id_name, stream.title)
-        findings = ColumnProblems()
-        only = {*model.encoding.names} | ({id_name} if id_name else set())
-        parts: Any = stream.parts(_ROWS, only=only)
+        model.check_complete(stream.names, stream.title)
+        extra = [name for name in stream.names if name not in {*model.names, id_name}]
+        if extra:
+            console.note(f"{stream.title}: not used: {named(extra)}.")
+        parts: Any = stream.parts(_ROWS, only=[*model.names, str(id_name)])
         tally = None
         if asked is not None:
             if options.calibration is not None:
@@ -113,12 +110,12 @@ def run(options: Arguments) -> int:
                 model = calibrated(model, parts, options)
             target = "the target of the fit" if options.calibration is None else stream.title
             tally = Tally(asked, model, target)
-        parts = console.counted(parts, "predicting")
+        new = model.new_rows()
         header = _header(model, id_name, [] if asked is None else COLUMNS[asked.kind])
         lines = (
             line
-            for table in parts
-            for line in _lines(model, table, id_name, findings.rows + 1, findings, tally)
+            for frame in console.counted(parts, "predicting")
+            for line in _lines(model, frame, stream.title, id_name, new, tally)
         )
         shown = options.output is None and sys.stdout.isatty()
         if shown:
@@ -129,16 +126,14 @@ def run(options: Arguments) -> int:
                 writer.writerows(lines)
                 if tally is not None:
                     tally.refuse_if_nothing_is_known(stream.title)
-    if not findings.rows:
+    if not new.rows:
         console.warn(f"{stream.title} has a header but no rows, so there are no predictions.")
-    console.tell(*stream.notes)
-    for found in findings.notes(stream.title):
-        console.warn(found.text)
+    console.tell(*stream.notes, *new.notes(stream.title))
     if options.output not in (None, "-"):
-        console.note(f"wrote {findings.rows:,} predictions to {options.output}")
-    elif shown and findings.rows > _HEAD:
+        console.note(f"wrote {new.rows:,} predictions to {options.output}")
+    elif shown and new.rows > _HEAD:
         again = shlex.join(["covshift", *options.argv, "-o", "predictions.csv"])
-        console.note(f"shown are {_HEAD} of {findings.rows:,} predictions. To write all: {again}")
+        console.note(f"shown are {_HEAD} of {new.rows:,} predictions. To write all: {again}")
     if tally is not None:
         tally.show(options.output, json=options.json)
     return 0
@@ -158,15 +153,6 @@ def _show_head(header: list[str], lines: Iterator[tuple[Any, ...]]) -> None:
     print(Shown.of(header, head))
 
 
-def _check_columns(names: list[str], model: Model, id_name: str | None, title: str) -> None:
-    from ..files.table import named
-
-    check_complete(names, model, title)
-    extra = [name for name in names if name not in {*model.encoding.names, id_name}]
-    if extra:
-        console.note(f"{title}: not used: {named(extra)}.")
-
-
 def _header(model: Model, id_name: str | None, more: list[str]) -> list[str]:
     outputs = ["prediction", *(f"probability_{label}" for label in model.classes), *more]
     first = id_name or "row"
@@ -174,21 +160,15 @@ def _header(model: Model, id_name: str | None, more: list[str]) -> list[str]:
 
 
 def _lines(
-    model: Model,
-    table: Table,
-    id_name: str | None,
-    first: int,
-    findings: ColumnProblems,
-    tally: Tally | None,
+    model: Model, frame: Any, title: str, id_name: str | None, new: NewRows, tally: Tally | None
 ) -> Iterator[tuple[Any, ...]]:
-    X = model.encoding.encode(table, findings)
-    ids: Any = range(first, first + len(table))
-    if id_name:
-        ids = table.columns[id_name].values.tolist()
+    first = new.rows + 1
+    X = model.encode(frame, title, new)
+    ids: Any = frame[id_name].to_pylist() if id_name else range(first, first + len(X))
     found, more = (None, []) if tally is None else tally.block(X)
     if not model.classes:
         numbers = model.predict(X) if found is None else found.prediction
-        return zip(ids, finite(numbers).tolist(), *more, strict=True)
-    probability = finite(model.predict_proba(X))
+        return zip(ids, numbers.tolist(), *more, strict=True)
+    probability = model.predict_proba(X)
     classes = model.decided(probability).tolist()
     return zip(ids, classes, *probability.round(6).T.tolist(), *more, strict=True)

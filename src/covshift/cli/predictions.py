@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ..exceptions import InputError
 from ..show.notes import Note
 from . import console
-from .models import check_complete, finite
 from .samples import chances_of_target, is_file_of_labels, labels_of_target
 
 if TYPE_CHECKING:
@@ -81,8 +80,7 @@ def _of_file(model: Any, samples: TwoFiles, options: Any) -> Said:
     """Apply a model of covshift fit to both files."""
     import numpy as np
 
-    from ..files.encoding import ColumnProblems
-    from ..files.table import read_table
+    from ..files.frame import about, read_frame
 
     assert samples.labels is not None
     if model.task != samples.labels.task:
@@ -95,14 +93,13 @@ def _of_file(model: Any, samples: TwoFiles, options: Any) -> Said:
         (options.train, reading, samples.rows),
         (options.target, reading.of_target(options.target), samples.target_rows),
     ):
-        table = read_table(path, dict(model.encoding.kinds), how).take(kept)
-        check_complete(table.names, model, table.title)
-        problems = ColumnProblems()
-        rows.append(model.encoding.encode(table, problems))
-        console.tell(*problems.notes(table.title))
+        frame = read_frame(path, replace(how, kinds=model.kinds))
+        title, new = about(frame).title, model.new_rows()
+        rows.append(model.encode(frame.take(kept), title, new))
+        console.tell(*new.notes(title))
     if model.task == "regression":
-        return Said((finite(model.predict(rows[0])), finite(model.predict(rows[1]))))
-    here, there = (finite(model.predict_proba(part)) for part in rows)
+        return Said((model.predict(rows[0]), model.predict(rows[1])))
+    here, there = (model.predict_proba(part) for part in rows)
     return Said((here, there), (model.decided(here), model.decided(there)), np.array(model.classes))
 
 

@@ -210,7 +210,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise InputError(f"{title} lacks the columns {', '.join(map(repr, absent))}.")
         values, unseen = self.encode_cells(cells, title)
         for feature, found in unseen:
-            warn_of(feature, found, len(values), title)
+            for text in in_words(feature, found, len(values), title):
+                warnings.warn(text, UnseenLevelWarning, stacklevel=4)
         return values
 
     def encode_cells(
@@ -247,6 +248,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def columns(self) -> tuple[str, ...]:
         """Names of the columns of the result."""
         return tuple(column for feature in self.features_ for column in feature.columns)
+
+    @property
+    def dates(self) -> frozenset[int]:
+        """Numbers of the columns of the result that hold days since 1970-01-01."""
+        days = {feature.name for feature in self.features_ if feature.kind == "date"}
+        return frozenset(k for k, name in enumerate(self.columns) if name in days)
 
     @property
     def made(self) -> list[tuple[str, str | None]]:
@@ -400,8 +407,9 @@ def _taken_as(feature: Feature) -> str:
     return "none of the known levels"
 
 
-def warn_of(feature: Feature, unseen: Unseen, rows: int, title: str) -> None:
-    """Warn of cells that a rule has no place for, and say what they count as."""
+def in_words(feature: Feature, unseen: Unseen, rows: int, title: str) -> list[str]:
+    """Tell of cells that a rule has no place for, and say what they count as."""
+    told = []
     if unseen.rows:
         levels = sorted(unseen.levels)
         if levels == [MISSING]:
@@ -409,16 +417,14 @@ def warn_of(feature: Feature, unseen: Unseen, rows: int, title: str) -> None:
         else:
             more = " ..." * (len(levels) > 5)
             what = f"levels that fit was not given: {', '.join(map(repr, levels[:5]))}{more}"
-        warnings.warn(
+        told.append(
             f"{title}: column {feature.name!r} has {what} ({unseen.rows:,} of {rows:,} rows). They "
-            f"count as {_taken_as(feature)}.",
-            UnseenLevelWarning,
-            stacklevel=5,
+            f"count as {_taken_as(feature)}."
         )
     if unseen.gaps:
-        warnings.warn(
-            f"{title}: column {feature.name!r} has {unseen.gaps:,} gaps, and fit was given none. "
-            f"They count as {feature.fill:.6g}, the median of the training rows.",
-            UnseenLevelWarning,
-            stacklevel=5,
+        told.append(
+            f"{title}: column {feature.name!r} has {unseen.gaps:,} gap{'s' * (unseen.gaps > 1)}, "
+            f"and fit was given none. Gaps count as {feature.fill:.6g}, the median of the training "
+            "rows."
         )
+    return told

@@ -135,6 +135,12 @@ class Unseen:
     rows: int = 0
     gaps: int = 0
 
+    def add(self, other: Unseen) -> None:
+        """Count those of further rows as well."""
+        self.levels |= other.levels
+        self.rows += other.rows
+        self.gaps += other.gaps
+
     def count(self, cells: Cells, unknown: NDArray[np.bool_]) -> None:
         """Keep the words of unknown cells, and how many rows have them."""
         self.rows = int(unknown.sum())

@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 
 from ..encoding.cells import Cells
 from ..exceptions import InputError
-from ..show.words import meant
+from ..show.words import meant, named
 from .columns import Kind
 from .one_file import File
-from .table import named
 from .text import may_be_index
 
 _KINDS: dict[str, Kind] = {

@@ -22,6 +22,7 @@ from ..encoding.samples import levels_of
 from ..exceptions import InputError
 from ..numerics.array import Flags, Real, Rows
 from ..show.notes import Note
+from ..show.words import named
 from .declared import ColumnOptions, check_declared, check_levels
 from .encoding import MISSING_LEVEL, Encoding
 from .labels import (
@@ -35,7 +36,7 @@ from .labels import (
 from .one_file import File, cells_of, ids_of, repeats_of, weights_of
 from .questions import Asked, doubtful, found_id
 from .reading import ReadOptions, book_and_sheet
-from .table import Table, named, notes_of
+from .table import Table, notes_of
 
 
 @dataclass(frozen=True)

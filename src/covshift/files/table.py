@@ -156,12 +156,6 @@ def notes_of(*tables: Table) -> list[Note]:
     return [*notes, *unmet_note(lost, dict.fromkeys(table.title for table in tables))]
 
 
-def named(names: list[str]) -> str:
-    """List names in a message; of many, the first twelve."""
-    more = f" and {len(names) - 12} more" if len(names) > 12 else ""
-    return ", ".join(map(repr, names[:12])) + more
-
-
 @dataclass(frozen=True)
 class TableStream:
     """An open table, whose parts are tables."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from datetime import date, datetime, timedelta
 from difflib import get_close_matches
 from typing import Any, Protocol
@@ -135,6 +135,12 @@ def joined(names: Iterable[str]) -> str:
     """
     *most, last = list(names) or [""]
     return f"{', '.join(most)} and {last}" if most else last
+
+
+def named(names: Sequence[str]) -> str:
+    """List names in a message; of many, the first twelve."""
+    more = f" and {len(names) - 12} more" if len(names) > 12 else ""
+    return ", ".join(map(repr, names[:12])) + more
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
