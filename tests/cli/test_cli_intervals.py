@@ -14,6 +14,7 @@ from sklearn.base import clone
 from covshift import load
 from covshift.cli import held_out, predict
 from covshift.conformal import ConformalClassifier, ConformalRegressor
+from covshift.exceptions import OverlapWarning
 from covshift.files.frame import read_frame
 
 
@@ -320,6 +321,16 @@ def test_rows_beyond_the_training_rows_have_infinite_intervals_and_a_note(files,
     assert "largest training value of 'age'" in calibrated.err
     assert "column 0" not in calibrated.err
     assert (found["lower"][:40] == "-inf").all()
+
+
+def test_values_beyond_the_training_rows_are_warned_of_calibrated_or_not(files):
+    far = str(write(files / "beyond.csv", sample(40, 0.5, 2, None, far=40)))
+    for name in ("s-plain", "s-calibrated"):
+        done, _ = asked(files, name, table="beyond.csv")
+        assert f"warning: 100% of {far} lies above" in done.err
+        with pytest.warns(OverlapWarning, match="100% of X lies above .* value of 'age'"):
+            load(files / name).predict(read_frame(far))
+        assert "lies above" not in asked(files, name)[0].err
 
 
 # predict --calibration
