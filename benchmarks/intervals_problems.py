@@ -333,12 +333,11 @@ class _Outcomes:
 
 def _with(made, shift, weighter=None):
     """Return the same fitted model and scores, with other weights."""
-    other = copy.copy(made).set_params(weighter=weighter)
-    other._thresholds, other._expected = {}, {}
+    other, rows = copy.copy(made).set_params(weighter=weighter), made._by_sample.rows
     scores = other.scores_
     other._calibration_scores = lambda rows: scores
-    apart = None if made.method == "split" else other._weigh_apart(made._rows, shift)
-    other._keep(made._rows, shift, apart)
+    apart = None if made.method == "split" else other._weigh_apart(rows, shift)
+    other._keep(rows, shift, apart)
     return other
 
 

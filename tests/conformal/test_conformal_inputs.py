@@ -162,7 +162,7 @@ def test_rows_weigh_as_in_estimate_and_for_margins_by_distribution_functions():
 def test_margins_weigh_without_target_rows():
     margins = Margins.from_rows(TARGET[["region"]])
     made = model(weighter="entropy", by="region").fit(FRAME, y, X_target=margins)
-    share = pd.Series(made.weights_).groupby(made._rows.groups).sum() / made.weights_.sum()
+    share = pd.Series(made.weights_).groupby(made._by_sample.groups).sum() / made.weights_.sum()
     assert share["north"] == pytest.approx((TARGET["region"] == "north").mean(), abs=0.15)
     found = made.predict_interval(TARGET, coverage=0.8)
     assert 0.5 < found.expected_coverage.value <= 1

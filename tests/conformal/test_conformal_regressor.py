@@ -369,7 +369,7 @@ def test_design_weights_multiply_and_rows_of_weight_zero_are_not_there():
     factor = short.weighter_.weights_
     np.testing.assert_allclose(short.weights_ / short.weights_.mean(), product(factor, d[:200]))
     weights, part = short._shift.weigh(X[:200], 200), np.arange(200)
-    own = short._own_weights(weights, part) / short.weighter_.weights_
+    own = short._by_sample.own_weights(weights, part) / short.weighter_.weights_
     np.testing.assert_allclose(own, np.average(d[:200] / d[:200].mean(), weights=short.weights_))
 
 

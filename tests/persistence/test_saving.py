@@ -303,7 +303,7 @@ def test_a_file_keeps_no_calibration_rows_and_says_so(tmp_path):
     with zipfile.ZipFile(tmp_path / "e.covshift") as archive:
         names = [name for name in archive.namelist() if name.endswith(".npy")]
         arrays = [np.load(io.BytesIO(archive.read(name))) for name in names]
-    rows = model._rows.X
+    rows = model._by_sample.rows.X
     assert not any(np.isin(rows, array).any() for array in arrays)
 
 

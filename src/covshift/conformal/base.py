@@ -28,8 +28,8 @@ from ..numerics.array import Flags, Real, Rows, row_count
 from ..numerics.crossfit import deal
 from ..numerics.quiet import quiet
 from ..show.notes import Note
-from ..weights import effective_sample_size
-from .coverage import expected, expected_by_class, expected_by_shares, lifted
+from .calibration import Calibration
+from .coverage import expected, expected_by_class, expected_by_shares
 from .data import (
     LabelledRows,
     deal_folds,
@@ -40,12 +40,11 @@ from .data import (
     split_rows,
 )
 from .result import ExpectedCoverage
-from .scores import ScoreDistribution, at_worst, reached, suffice
+from .scores import ScoreDistribution, at_worst
 from .shift import Shift
 
 METHODS = ("split", "cv+", "jackknife+")
 _USES = ("calibration", "threshold", "classes", "expected")
-_FOUND = ("_thresholds", "_expected")  # by coverage and group: in files a list of pairs
 _WEIGHING_FOLDS = 5
 _MANY = 20_000  # rows, of which one fold tells the mean
 _ENOUGH = 30  # effective calibration rows below which a note says that there are few
@@ -57,13 +56,14 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     __metadata_request__fit = TARGET_REQUEST | {"y_target": True}
     _classes = False
     _by_shares = False  # of the classes, which label shift changes alone
-    _by_labels: Any = None  # this model, calibrated by labelled target rows alone
+    _by_labels: Calibration | None = None  # target rows with an outcome
     _shares: Any = None  # of the classes in the target, under label shift
-    _on_target = False  # whether it is that one
-    _rows: Any
+    _by_sample: Calibration
+    _shift: Shift
     classes_: Any
     _closed: Any
     _fold: Any
+    _model: Any
     _models: tuple[Any, ...]
 
     def fit(
@@ -145,8 +145,10 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         if of_target is not None:
             if self._by_class(self.by, X):
                 of_target = replace(of_target, groups=np.array(list(map(str, of_target.y))))
-            self._by_labels = self._around()
-            self._by_labels._keep(of_target, Shift())
+            u = self._random(len(of_target), "calibration")
+            scores = self._scored(self._model, of_target, u)
+            equal = np.ones(len(of_target))
+            self._by_labels = Calibration.of(scores, of_target, equal, of_target=True)
         return self
 
     def _by_name(self, X: Any, X_target: Any, *values: Any) -> list[Any]:
@@ -190,19 +192,21 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         if self._by_class(self.by, X):
             rows = replace(rows, groups=np.array(list(map(str, rows.y))))
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        self._thresholds: dict[Any, ScoreDistribution] = {}
-        self._expected: dict[Any, ExpectedCoverage] = {}
         self._closed, self._models, self._fold, self._by_labels = None, (), None, None
         self._shares = None
         return rows
+
+    @property
+    def _held(self) -> bool:
+        """Whether calibration rows have trained nothing."""
+        return bool(self.prefit or self.method == "split")
 
     def _check_sensitivity(self) -> None:
         """Refuse forms whose worst case is not known."""
         if self.sensitivity == 1:
             return
-        plus = not self.prefit and self.method != "split"
         for bad, what in (
-            (plus, f"method={self.method!r}"),
+            (not self._held, f"method={self.method!r}"),
             (self.threshold == "dr", "threshold='dr'"),
             (self.randomized, "randomized=True"),
         ):
@@ -213,22 +217,22 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                     "is not known."
                 )
 
-    def _around(self) -> Self:
-        """Return a copy around the same fitted model, for rows of the target to calibrate."""
-        made = copy(self)
-        made._on_target, made.prefit, made.threshold = True, True, "weighted"
-        made._thresholds, made._expected, made._shift = {}, {}, Shift()
-        made._closed, made._models, made._fold, made._by_labels = None, (), None, None
-        made._shares = None
-        return made
-
     def _labels_suffice(self, coverage: float) -> bool:
         """Whether labelled target rows reach the coverage, in every group of calibration rows."""
+        by_labels = self._by_labels
+        return by_labels is not None and by_labels.suffice(coverage, self._by_sample.groups)
+
+    def _calibrations(self, coverage: float) -> list[Calibration]:
+        """Rows that calibrate: target rows alone where they suffice, else the sample's first."""
         if self._by_labels is None:
-            return False
-        w, groups = self._by_labels.weights_, self._by_labels._groups
-        parts = [w] if self._groups is None else [w[groups == g] for g in np.unique(self._groups)]
-        return all(suffice(part, coverage) for part in parts)
+            return [self._by_sample]
+        alone = self._labels_suffice(coverage)
+        return [self._by_labels] if alone else [self._by_sample, self._by_labels]
+
+    def _weights_beside(self, rows: Calibration, X: Any) -> Real:
+        """Weights (m,) of new rows, on the scale of those that calibrate."""
+        m = row_count(X)
+        return np.ones(m) if rows.of_target else self._shift.weigh(X, m)
 
     def _calibrate(self, rows: LabelledRows, weighed: LabelledRows) -> Self:
         """Calibrate the fitted estimator; the weighter is fitted to the rows ``weighed``."""
@@ -290,28 +294,45 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _keep(self, rows: LabelledRows, shift: Shift, factor: Real | None = None) -> None:
         """Score the calibration rows, and weigh them, unless their ``factor`` is known."""
-        self._rows, self._shift, self._groups = rows, shift, rows.groups
-        self.weighter_ = shift.weighter
+        self._shift, self.weighter_ = shift, shift.weighter
         factor = shift.weigh(rows.X, len(rows)) if factor is None else factor
-        self._beyond = ~np.isfinite(factor)  # where no rows have trained
-        self._factor = factor = np.where(self._beyond, 0.0, factor)
-        d = np.ones(len(rows)) if rows.design is None else rows.design
-        self.weights_ = factor * d
-        if not self.weights_.sum() > 0:
-            raise InputError(
-                "All calibration rows have weight zero: none is like the target. Look at "
-                "covshift.diagnose(X, X_target)."
-            )
-        self._design = rows.design
-        self.scores_ = self._calibration_scores(rows)
-        self.effective_sample_size_ = effective_sample_size(self.weights_)
+        self._by_sample = Calibration.of(self._calibration_scores(rows), rows, factor)
+
+    def _calibration_scores(self, rows: LabelledRows) -> Real:
+        """Score every row by what was fitted without it."""
+        u = self._random(len(rows), "calibration")
+        if self._held:
+            return np.asarray(self._scored(self._model, rows, u))
+        if self._closed is not None:
+            return np.asarray(self._scored_apart(rows, u))
+        scores = np.empty(len(rows))
+        for k, model in enumerate(self._models):
+            inside = np.flatnonzero(self._fold == k)
+            asked = None if u is None else u[inside]
+            scores[inside] = self._scored(model, rows.rows(inside), asked)
+        return scores
+
+    @property
+    def scores_(self) -> Real:
+        """Scores (n,) of the calibration rows."""
+        return self._by_sample.scores
+
+    @property
+    def weights_(self) -> Real:
+        """Weights (n,) of the calibration rows."""
+        return self._by_sample.weights
+
+    @property
+    def effective_sample_size_(self) -> float:
+        """Kish's number of equally weighted calibration rows."""
+        return self._by_sample.effective_size
 
     # copies and files
 
     def for_file(self) -> Self:
         """Return a copy without the calibration rows, which no file keeps."""
         made: Self = copy(self)
-        made._rows = made._shares = None
+        made._by_sample, made._shares = made._by_sample.for_file(), None
         if made._by_labels is not None:
             made._by_labels = made._by_labels.for_file()
         return made
@@ -322,66 +343,29 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         made.__dict__.update(vars(self))
         return made
 
-    def __getstate__(self) -> dict[str, Any]:
-        state = dict(super().__getstate__())
-        return state | {name: list(state[name].items()) for name in _FOUND if name in state}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state | {name: dict(state[name]) for name in _FOUND if name in state})
-
     # prediction
-
-    def _own_weights(self, weights: Real, part: Rows) -> Real:
-        """Weights of new rows, from those of the weighter, as the rows ``part`` have them.
-
-        The weight by the design that a new row would have is not known: it is that of the target on
-        average, in its group.
-        """
-        if self._design is None:
-            return weights
-        w = self.weights_[part]
-        w, d = (w, self._design[part]) if w.any() else (self.weights_, self._design)
-        return np.asarray(weights * (w @ d / w.sum()))
 
     def _by_class(self, by: Any, X: Any) -> bool:
         """Whether the groups are the classes that are predicted, and no column of X."""
         return False
 
-    def _parts(self, X: Any) -> Iterator[tuple[Rows, Rows, Any]]:
+    def _parts(self, rows: Calibration, X: Any) -> Iterator[tuple[Rows, Rows, Any]]:
         """Calibration rows and new rows that belong together, and the group's name."""
         if self.by is None:
-            yield np.arange(len(self.scores_)), np.arange(row_count(X)), None
+            yield np.arange(len(rows)), np.arange(row_count(X)), None
             return
         if self._by_class(self.by, X):  # every new row may be of every class
             for name in map(str, self.classes_):
-                yield np.flatnonzero(self._groups == name), np.arange(row_count(X)), name
+                yield np.flatnonzero(rows.groups == name), np.arange(row_count(X)), name
             return
-        new, own = groups_of(X, self.by, "X"), self._groups
+        new, own = groups_of(X, self.by, "X"), rows.groups
         for group in np.unique(new):
             yield np.flatnonzero(own == group), np.flatnonzero(new == group), str(group)
 
-    def _distribution(self, coverage: float, part: Rows, group: Any) -> ScoreDistribution:
-        """Scores of some calibration rows as the target has them."""
-        key = (coverage if self.threshold == "dr" else None, group)
-        if key not in self._thresholds:
-            scores, weights = self.scores_[part], self.weights_[part]
-            found = ScoreDistribution.of(scores, weights)
-            if self.threshold == "dr" and len(part):
-                if self._rows is None:
-                    raise InputError(
-                        f"threshold='dr' needs the calibration rows for a coverage of {coverage:g},"
-                        " and a file does not keep them. Compute it once before saving."
-                    )
-                rows = self._rows if group is None else self._rows.in_group(group)
-                found = lifted(found, scores, rows, self._factor[part], coverage)
-            self._thresholds[key] = found
-        return self._thresholds[key]
-
-    def _level(self, coverage: float, part: Rows, own: Real) -> Any:
-        """The coverage; of labelled target rows that are too few for it, the one they reach."""
-        if not self._on_target:
-            return at_worst(coverage, float(self.sensitivity))
-        return np.minimum(coverage, reached(self.weights_[part], own))
+    def _distribution(
+        self, rows: Calibration, coverage: float, part: Rows, group: Any
+    ) -> ScoreDistribution:
+        return rows.distribution(coverage, part, group, doubly_robust=self.threshold == "dr")
 
     def _random(self, m: int, use: str) -> Real | None:
         """Random numbers (m,) of the randomised form, independent for every use."""
@@ -425,51 +409,52 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self, "scores_")
         number(above=0, below=1).check(coverage, "coverage")
-        if self._labels_suffice(coverage):
-            found: ExpectedCoverage = self._by_labels.expected_coverage(coverage, by=by)
-            return found
-        key = coverage, by
-        if key not in self._expected:
-            if self._rows is None:
-                levels = sorted(f"{level:.4g}" for level, column in self._expected if column == by)
+        used, key = self._calibrations(coverage)[0], (coverage, by)
+        if key not in used.expected:
+            if used.rows is None:
+                levels = sorted(f"{level:.4g}" for level, column in used.expected if column == by)
                 known = (
                     f"; it was estimated before saving for {', '.join(levels)}" if levels else ""
                 )
                 note = f"the file keeps no calibration rows{known}."
                 return ExpectedCoverage(float("nan"), float("nan"), (0.0, 1.0), note=note)
-            covered = np.zeros(len(self.scores_), dtype=bool)
-            u = self._random(len(covered), "expected")
-            for part, _, group in self._parts(self._rows.X):
-                distribution = self._distribution(coverage, part, group)
-                asked = None if u is None else u[part]
-                level = coverage
-                if not self._on_target:
-                    level = at_worst(coverage, float(self.sensitivity))
-                covered[part] = distribution.covers_own(level, self.scores_[part], asked)
-            covered |= self._beyond
-            asked = self.by if by is None else by
-            if self._shares is not None:
-                self._expected[key] = self._expected_by_shares(covered, asked)
-            elif self._by_class(asked, self._rows.X):
-                self._expected[key] = expected_by_class(covered, self._rows)
-            else:
-                self._expected[key] = expected(covered, self._rows, self._named(by))
-        return self._expected[key]
+            used.expected[key] = self._estimated(used, used.rows, coverage, by)
+        return used.expected[key]
 
-    def _expected_by_shares(self, covered: Flags, by: Any) -> ExpectedCoverage:
+    def _estimated(
+        self, used: Calibration, rows: LabelledRows, coverage: float, by: Any
+    ) -> ExpectedCoverage:
+        """Carry the share of calibration rows that the others cover to the target."""
+        covered = np.zeros(len(used), dtype=bool)
+        u = self._random(len(covered), "expected")
+        level = coverage if used.of_target else at_worst(coverage, float(self.sensitivity))
+        for part, _, group in self._parts(used, rows.X):
+            distribution = self._distribution(used, coverage, part, group)
+            asked = None if u is None else u[part]
+            covered[part] = distribution.covers_own(level, used.scores[part], asked)
+        covered |= used.beyond
+        column = self.by if by is None else by
+        if self._shares is not None and not used.of_target:
+            return self._expected_by_shares(used, rows, covered, column)
+        if self._by_class(column, rows.X):
+            return expected_by_class(covered, rows)
+        return expected(covered, rows, self._named(rows, by))
+
+    def _expected_by_shares(
+        self, used: Calibration, rows: LabelledRows, covered: Flags, by: Any
+    ) -> ExpectedCoverage:
         """Estimate the coverage under label shift: that of each class, by their shares."""
-        code = np.searchsorted(self.classes_, self._rows.y)
+        code = np.searchsorted(self.classes_, rows.y)
         groups = None
-        if self._by_class(by, self._rows.X):
-            groups = np.array(list(map(str, self._rows.y)))
+        if self._by_class(by, rows.X):
+            groups = np.array(list(map(str, rows.y)))
         elif by is not None:
-            groups = groups_of(self._rows.X, by, "X")
-        return expected_by_shares(covered, code, self.weights_, self._design, self._shares, groups)
+            groups = groups_of(rows.X, by, "X")
+        return expected_by_shares(covered, code, used.weights, used.design, self._shares, groups)
 
-    def _named(self, by: Any) -> Any:
+    def _named(self, rows: LabelledRows, by: Any) -> Any:
         """Groups in the form that `estimate` takes."""
         column = self.by if by is None else by
-        rows = self._rows
         if column is None:
             return None
         if rows.target is None:
@@ -482,14 +467,21 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return groups_of(rows.X, column, "X"), groups_of(rows.target, column, "X_target")
 
     def _notes(
-        self, X: Any, coverage: float, own: Real, infinite: NDArray[Any], what: str
+        self,
+        used: Calibration,
+        X: Any,
+        coverage: float,
+        own: Real,
+        infinite: NDArray[Any],
+        what: str,
     ) -> list[Note]:
+        """Notes on new rows of weights ``own`` (m,), by the rows that calibrate."""
         notes = []
         level = at_worst(coverage, float(self.sensitivity))
         weighty = infinite & np.isfinite(own)
         lost = np.zeros(len(own), dtype=bool)
         if self.by is not None and not self._by_class(self.by, X):
-            lost = weighty & ~np.isin(groups_of(X, self.by, "X"), np.asarray(self._groups))
+            lost = weighty & ~np.isin(groups_of(X, self.by, "X"), np.asarray(used.groups))
             weighty = weighty & ~lost
         if weighty.any():
             text = (
@@ -501,23 +493,24 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         if lost.any():
             text = f"{lost.mean():.1%} of the {what}: their group has no calibration rows."
             notes.append(Note("absent groups", text, "warning"))
-        notes += [Note("no overlap", text, "warning") for text in self._shift.described()]
-        if self._by_labels is not None:
-            L = len(self._by_labels.scores_)
+        if not used.of_target:
+            notes += [Note("no overlap", text, "warning") for text in self._shift.described()]
+        if self._by_labels is not None and not used.of_target:
+            L = len(self._by_labels)
             text = (
                 f"Outcomes of target rows: {L}, which are too few to calibrate alone at a coverage "
                 f"of {coverage:.0%}{' in every group' if self.by is not None else ''}. The answer "
                 "uses the larger of theirs and the sample's."
             )
             notes.append(Note("few labels", text, "warning"))
-        if self.effective_sample_size_ < _ENOUGH:
-            size = f"{self.effective_sample_size_:.0f}"
+        if used.effective_size < _ENOUGH:
+            size = f"{used.effective_size:.0f}"
             text = (
-                f"The {len(self.scores_)} calibration rows count as {size} for the target, so the "
+                f"The {len(used)} calibration rows count as {size} for the target, so the "
                 "widths are imprecise."
             )
             notes.append(Note("few rows", text, "warning"))
-        return [*notes, *getattr(self._shift, "notes", ())]
+        return notes if used.of_target else [*notes, *self._shift.notes]
 
 
 def refuse_without_overlap(rows: LabelledRows) -> None:

@@ -28,6 +28,7 @@ from ..numerics.array import Flags, Real, Rows, row_count
 from ..show.notes import Note
 from .bands import FitOptions, check_new_rows
 from .base import METHODS, Conformal
+from .calibration import Calibration
 from .data import LabelledRows, several
 from .held_out import closed_form, columns, plus_sets
 from .result import Sets
@@ -200,70 +201,72 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
     def predict_set(self, X: Any, coverage: float = 0.9) -> Sets:
         """Return a set of classes for each row; ``sets.member`` says which it holds."""
         X = self._check_new(X, coverage)
-        if self._labels_suffice(coverage):
-            of_labels: Sets = self._by_labels.predict_set(X, coverage)
-            return of_labels
-        weights = self._shift.weigh(X, row_count(X))
-        member, bound = self._members(X, weights, coverage)
-        if self._by_labels is not None:
-            member |= self._by_labels._members(X, np.ones(len(weights)), coverage)[0]
+        used, *others = self._calibrations(coverage)
+        weights = self._weights_beside(used, X)
+        member, bound = self._members(used, X, weights, coverage)
+        for rows in others:
+            member |= self._members(rows, X, self._weights_beside(rows, X), coverage)[0]
         alone = np.asarray(~bound.any(axis=1))  # no smaller set has the coverage
-        notes = self._notes(X, coverage, weights, alone, "sets hold all classes")
-        notes += self._rare_classes(coverage, ~bound & ~alone[:, None])
-        for test in self._tests() if self.shift == "label" else ():
+        notes = self._notes(used, X, coverage, weights, alone, "sets hold all classes")
+        notes += self._rare_classes(used, coverage, ~bound & ~alone[:, None])
+        tests = () if used.of_target else self._tests()
+        for test in tests if self.shift == "label" else ():
             notes += rejection(test)
         return Sets(
             self.predict(X),
             coverage,
-            self.effective_sample_size_,
-            len(self.scores_),
-            self._on_target,
+            used.effective_size,
+            len(used),
+            used.of_target,
             tuple(notes),
             self._lazily(coverage),
             member,
             self.classes_,
-            None if self.shift != "label" else self._tests(),
+            tests if self.shift == "label" else None,
         )
 
     def _tests(self) -> tuple[LabelShiftTest, ...]:
         """Whether the target is a mixture of the classes; a file does not keep it."""
         return () if self._shares is None else (self._shares.test,)
 
-    def _members(self, X: Any, weights: Real, coverage: float) -> tuple[Flags, Flags]:
+    def _members(
+        self, rows: Calibration, X: Any, weights: Real, coverage: float
+    ) -> tuple[Flags, Flags]:
         """Classes (m, K) of the sets of new rows, and whether they could be left out at all."""
         m, K = len(weights), len(self.classes_)
-        member = np.full((m, K), not self._on_target)  # labels that are not there ask for nothing
+        member = np.full((m, K), not rows.of_target)  # labels that are not there ask for nothing
         bound = np.zeros((m, K), dtype=bool)
         u, v = self._random(m, "threshold"), self._random(m, "classes")
-        held = self.prefit or self.method == "split"
+        held = self._held or rows.of_target
         models = [self._probabilities(self.estimator_, X)] if held else self._left_out(X)
         scores = [self._score.matrix(p, v) for p in models]
         by_class = self._by_class(self.by, X)
-        for j, (part, new, group) in enumerate(self._parts(X)):
+        for j, (part, new, group) in enumerate(self._parts(rows, X)):
             if not len(part):
                 continue
             columns = np.arange(K)[j : j + 1] if by_class else np.arange(K)
             asked = None if u is None else u[new]
-            for some, ratio in self._candidates(columns):
+            for some, ratio in self._candidates(rows, columns):
                 which = np.ix_(new, some)
-                own = self._own_weights(ratio * weights[new], part)
-                total = self.weights_[part].sum()
+                own = rows.own_weights(ratio * weights[new], part)
+                total = rows.weights[part].sum()
                 if held:
-                    distribution = self._distribution(coverage, part, group)
-                    limits = distribution.thresholds(self._level(coverage, part, own), own, asked)
+                    distribution = self._distribution(rows, coverage, part, group)
+                    level = rows.level(coverage, part, own, float(self.sensitivity))
+                    limits = distribution.thresholds(level, own, asked)
                     member[which] = limits.admit(scores[0][which])
                     bound[which] = ~np.isposinf(limits.scores)[:, None]
                 else:
-                    given = self._fold[part], self.scores_[part], self.weights_[part]
+                    given = self._fold[part], rows.scores[part], rows.weights[part]
                     matrices = [matrix[which] for matrix in scores]
                     member[which] = plus_sets(matrices, *given, own, coverage, asked)
                     alone = (coverage * own > (1 - coverage) * total) | (total + own == 0)
                     bound[which] = ~alone[:, None]
         return member, bound
 
-    def _candidates(self, columns: Rows) -> Iterator[tuple[Rows, float]]:
+    def _candidates(self, rows: Calibration, columns: Rows) -> Iterator[tuple[Rows, float]]:
         """Classes with the same weight of a new row: all, or each with its own (label shift)."""
-        if self._ratios is None or self._on_target:
+        if self._ratios is None or rows.of_target:
             yield columns, 1.0
             return
         for k in columns:
@@ -279,15 +282,15 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
             )
         return True
 
-    def _rare_classes(self, coverage: float, free: Flags) -> list[Note]:
+    def _rare_classes(self, rows: Calibration, coverage: float, free: Flags) -> list[Note]:
         """Say which classes are in sets for want of calibration rows: ``free`` (m, K)."""
         shares = free.mean(axis=0)
         if not shares.any():
             return []
         some = np.flatnonzero(shares)
         counts = ["" for _ in self.classes_]
-        if self._groups is not None:
-            counts = [f"{np.sum(self._groups == str(c))} calibration rows; " for c in self.classes_]
+        if rows.groups is not None:
+            counts = [f"{np.sum(rows.groups == str(c))} calibration rows; " for c in self.classes_]
         shown = ", ".join(
             f"{str(self.classes_[k])!r} ({counts[k]}{shares[k]:.1%} of the sets)"
             for k in some[:_SHOWN]
@@ -325,7 +328,7 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
         return Shift()
 
     def _keep(self, rows: LabelledRows, shift: Shift, factor: Real | None = None) -> None:
-        if self._ratios is not None and not self._on_target:
+        if self._ratios is not None:
             factor = self._ratios[np.searchsorted(self.classes_, rows.y)]
         super()._keep(rows, shift, factor)
 
@@ -353,7 +356,7 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
         return ClassScore(str(self.conformity_score), float(self.penalty), int(self.start))
 
     def _check_outcomes(self, y: Any) -> NDArray[Any]:
-        if self.threshold == "dr" and not self.prefit and self.method != "split":
+        if self.threshold == "dr" and not self._held:
             raise InputError(
                 f"threshold='dr' is for method='split' and prefit=True, not {self.method!r}."
             )
@@ -401,7 +404,7 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
                 f"The rows that train have only one class, {str(rows.y[0])!r}: pass more rows of "
                 "other classes, or a smaller calibration_size."
             )
-        self.estimator_ = self._fitted(rows)
+        self.estimator_ = self._model = self._fitted(rows)
 
     def _closed_form(self, rows: LabelledRows) -> Any:
         return closed_form(self.estimator_, rows)
@@ -413,22 +416,15 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
         return columns(self._closed.predict_proba(X))
 
     def _fit_prefit(self, rows: LabelledRows) -> None:
-        self.estimator_ = self.estimator
+        self.estimator_ = self._model = self.estimator
 
-    def _calibration_scores(self, rows: LabelledRows) -> Real:
-        u = self._random(len(rows), "calibration")
+    def _scored(self, model: Any, rows: LabelledRows, u: Real | None) -> Real:
+        return self._of_own(self._probabilities(model, rows.X), rows, u)
+
+    def _scored_apart(self, rows: LabelledRows, u: Real | None) -> Real:
+        return self._of_own(self._closed.predict_proba(), rows, u)
+
+    def _of_own(self, p: Real, rows: LabelledRows, u: Real | None) -> Real:
+        """Score of the class of every row, by probabilities (n, K)."""
         code = np.searchsorted(self.classes_, rows.y)
-        if self.prefit or self.method == "split":
-            matrix = self._score.matrix(self._probabilities(self.estimator_, rows.X), u)
-            return np.asarray(matrix[np.arange(len(rows)), code])
-        if self._closed is not None:
-            matrix = self._score.matrix(self._closed.predict_proba(), u)
-            return np.asarray(matrix[np.arange(len(rows)), code])
-        scores = np.empty(len(rows))
-        for k, model in enumerate(self._models):
-            inside = np.flatnonzero(self._fold == k)
-            part = rows.rows(inside)
-            asked = None if u is None else u[inside]
-            matrix = self._score.matrix(self._probabilities(model, part.X), asked)
-            scores[inside] = matrix[np.arange(len(inside)), code[inside]]
-        return scores
+        return np.asarray(self._score.matrix(p, u)[np.arange(len(rows)), code])

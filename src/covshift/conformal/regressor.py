@@ -13,9 +13,10 @@ from ..data.labels import one_outcome
 from ..data.parameters import Rule, Rules, flag, number, one_of, whole
 from ..engine.weights import DEFAULT
 from ..exceptions import InputError
-from ..numerics.array import Real, row_count, take_rows
+from ..numerics.array import Real, take_rows
 from .bands import BANDS, SCORES, AbsoluteBand, Band, FitOptions, NormalizedBand, QuantileBand
 from .base import METHODS, Conformal
+from .calibration import Calibration
 from .data import LabelledRows
 from .held_out import closed_form, columns, plus_interval
 from .result import Intervals, below_zero
@@ -163,8 +164,6 @@ class ConformalRegressor(RegressorMixin, Conformal):  # type: ignore[misc]
         self.sensitivity = sensitivity
         self.random_state = random_state
 
-    _model: Any
-
     def predict(self, X: Any) -> Real:
         """Predict with the fitted estimator; for "quantile" its median."""
         check_is_fitted(self, "scores_")
@@ -173,46 +172,44 @@ class ConformalRegressor(RegressorMixin, Conformal):  # type: ignore[misc]
     def predict_interval(self, X: Any, coverage: float = 0.9) -> Intervals:
         """Return an interval for each row: ``low, high = model.predict_interval(X)``."""
         X = self._check_new(X, coverage)
-        if self._labels_suffice(coverage):
-            of_labels: Intervals = self._by_labels.predict_interval(X, coverage)
-            return of_labels
-        weights = self._shift.weigh(X, row_count(X))
-        lower, upper = self._ends(X, weights, coverage)
-        if self._by_labels is not None:
-            low, high = self._by_labels._ends(X, np.ones(len(weights)), coverage)
+        used, *others = self._calibrations(coverage)
+        weights = self._weights_beside(used, X)
+        lower, upper = self._ends(used, X, weights, coverage)
+        for rows in others:
+            low, high = self._ends(rows, X, self._weights_beside(rows, X), coverage)
             lower, upper = np.minimum(lower, low), np.maximum(upper, high)
-        center = self.predict(X)
         infinite = ~(np.isfinite(lower) & np.isfinite(upper))
-        notes = self._notes(X, coverage, weights, infinite, "intervals are infinite")
-        if self._rows is not None and (self._rows.y > 0).all():
+        notes = self._notes(used, X, coverage, weights, infinite, "intervals are infinite")
+        if used.rows is not None and (used.rows.y > 0).all():
             notes += below_zero(float(((lower < 0) & ~infinite).mean()))
         return Intervals(
-            center,
+            self.predict(X),
             coverage,
-            self.effective_sample_size_,
-            len(self.scores_),
-            self._on_target,
+            used.effective_size,
+            len(used),
+            used.of_target,
             tuple(notes),
             self._lazily(coverage),
             lower,
             upper,
         )
 
-    def _ends(self, X: Any, weights: Real, coverage: float) -> tuple[Real, Real]:
-        """Ends of the intervals of new rows; ``weights`` (m,) are those of the weighter."""
+    def _ends(self, rows: Calibration, X: Any, weights: Real, coverage: float) -> tuple[Real, Real]:
+        """Ends of the intervals of new rows, which weigh ``weights`` (m,) beside the others."""
         m = len(weights)
-        most = -np.inf if self._on_target else np.inf  # labels that are not there ask for nothing
+        most = -np.inf if rows.of_target else np.inf  # labels that are not there ask for nothing
         lower, upper = np.full(m, -most), np.full(m, most)
         u = self._random(m, "threshold")
-        for part, new, group in self._parts(X):
+        for part, new, group in self._parts(rows, X):
             if not len(part):
                 continue
             some = X if len(new) == m else take_rows(X, new)
-            own = self._own_weights(weights[new], part)
-            if self.prefit or self.method == "split":
-                distribution = self._distribution(coverage, part, group)
+            own = rows.own_weights(weights[new], part)
+            if self._held or rows.of_target:
+                distribution = self._distribution(rows, coverage, part, group)
                 asked = None if u is None else u[new]
-                q = distribution.thresholds(self._level(coverage, part, own), own, asked)
+                level = rows.level(coverage, part, own, float(self.sensitivity))
+                q = distribution.thresholds(level, own, asked)
                 lower[new], upper[new] = self._model.band(some).interval(*q)
             else:
                 lower[new], upper[new] = self._plus(some, own, part, coverage)
@@ -232,11 +229,11 @@ class ConformalRegressor(RegressorMixin, Conformal):  # type: ignore[misc]
     # fitting
 
     def _check_outcomes(self, y: Any) -> NDArray[Any]:
-        if self.threshold == "dr" and not self.prefit and self.method != "split":
+        if self.threshold == "dr" and not self._held:
             raise InputError(
                 f"threshold='dr' is for method='split' and prefit=True, not {self.method!r}."
             )
-        if self.randomized and not self.prefit and self.method != "split":
+        if self.randomized and not self._held:
             raise InputError(
                 f"randomized=True is for method='split' and prefit=True, not {self.method!r}, "
                 "whose exact coverage is not known."
@@ -284,14 +281,8 @@ class ConformalRegressor(RegressorMixin, Conformal):  # type: ignore[misc]
                 self._model = NormalizedBand(self.estimator, self.spread)
         self.estimator_ = self._model.estimator
 
-    def _calibration_scores(self, rows: LabelledRows) -> Real:
-        if self.prefit or self.method == "split":
-            return np.asarray(self._model.band(rows.X).scores(rows.y))
-        if self._closed is not None:
-            return np.asarray(np.abs(self._closed.residuals()))
-        scores = np.empty(len(rows))
-        for k, model in enumerate(self._models):
-            inside = np.flatnonzero(self._fold == k)
-            part = rows.rows(inside)
-            scores[inside] = model.band(part.X).scores(part.y)
-        return scores
+    def _scored(self, model: Any, rows: LabelledRows, u: Real | None) -> Real:
+        return np.asarray(model.band(rows.X).scores(rows.y))
+
+    def _scored_apart(self, rows: LabelledRows, u: Real | None) -> Real:
+        return np.asarray(np.abs(self._closed.residuals()))
