@@ -14,8 +14,9 @@ from command import covshift
 
 from covshift.exceptions import InputError
 from covshift.files.excel import header_place
+from covshift.files.frame import open_frame
 from covshift.files.reading import ReadOptions, book_and_sheet, missing_words
-from covshift.files.table import open_stream, read_table
+from covshift.files.table import read_table
 
 openpyxl = pytest.importorskip("openpyxl", reason="openpyxl is not installed")
 
@@ -127,7 +128,7 @@ def test_a_sheet_may_lie_about_its_size(workbook, said):
         return
     table = read_table(str(path))
     assert table.columns["a"].values.mean() == 29.5
-    with open_stream(str(path)) as stream:
+    with open_frame(str(path)) as stream:
         assert [len(part) for part in stream.parts(25)] == [25, 25, 10]
 
 

@@ -25,11 +25,13 @@ from command import covshift
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from covshift.encoding.cells import read_cells
 from covshift.exceptions import InputError
 from covshift.files import encodings
+from covshift.files.frame import open_frame
 from covshift.files.reading import ReadOptions
 from covshift.files.separators import found_separator
-from covshift.files.table import open_stream, read_table
+from covshift.files.table import read_table
 
 ROWS = 40
 DAYS = [date(2026, 1, 1) + timedelta(days=5 * k) for k in range(ROWS)]
@@ -193,13 +195,13 @@ def test_a_named_pipe_is_read_as_a_file_is(tmp_path, name):
 
 def test_every_format_can_be_read_in_blocks(file):
     kinds = {name: name for name in COLUMNS}
-    with open_stream(str(file), kinds) as stream:
+    with open_frame(str(file), ReadOptions(kinds=kinds)) as stream:
         parts = list(stream.parts(7, only={"number", "date"}))
     assert max(map(len, parts)) == 7
     for name in ("number", "date"):
-        values = np.concatenate([part.columns[name].values for part in parts])
+        values = np.concatenate([read_cells(part, "")[name].values for part in parts])
         np.testing.assert_array_equal(values, np.array(expected()[name], dtype=float))
-    assert {tuple(part.names) for part in parts} == {("number", "date")}
+    assert {tuple(part.column_names) for part in parts} == {("number", "date")}
 
 
 @pytest.mark.parametrize("names", [["a.csv", "b.csv"], ["a.csv.gz", "b.csv"]])

@@ -206,7 +206,7 @@ def _read_margins(options: Arguments, what: str | None) -> Read:
     if what == "total" and options.population_size is None and margins.size is None:
         raise InputError(f"--what total needs --population-size: {options.target} has no size.")
     rows = training_rows(options, margins, dict.fromkeys(names, "category"))
-    cells: dict[Any, Any] = {name: rows.table[name][rows.again] for name in names}
+    cells: dict[Any, Any] = {name: rows.column(name) for name in names}
     given: dict[str, Any] = {
         "by": options.by,
         "sample_weight": None

@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ..comparison.target import MarginRows
-from ..data.row_weights import RowWeights, row_weights
+from ..data.row_weights import RowWeights, check_weight, repeated, row_weights
 from ..diagnostics.margins import diagnose_margins, margins_corrected
 from ..diagnostics.margins_result import MarginsDiagnosis
+from ..encoding.cells import Cells, CellTable, read_cells
 from ..encoding.decide import decide
+from ..encoding.words import as_numbers
 from ..exceptions import InputError
-from ..files.columns import Kind
 from ..files.declared import ColumnOptions
-from ..files.frame import read_frame as open_file
-from ..files.one_file import cells_of, repeats_of, weights_of
-from ..files.questions import Asked, doubtful
+from ..files.frame import about, open_frame, read_frame
+from ..files.missing import unmet_note
+from ..files.questions import Asked
 from ..files.reading import ReadOptions, named_dates
 from ..files.samples import TwoFiles
-from ..files.table import Table, column_of, notes_of, open_stream, read_table, table_of
+from ..files.spelling import Kind
+from ..files.values import floats_of, holds_numbers
 from ..margins import Margins
 from ..margins.cells import OTHER, Categories, Margin, level_of
 from ..margins.sample import KnownRows
 from ..margins.target_rows import Made
-from ..numerics.array import Rows
+from ..numerics.array import Real, Rows
 from ..registry import MARGINS, listed, weighters
 from ..show.notes import Note
 from . import console
@@ -41,7 +43,7 @@ class MarginSamples:
 
     samples: TwoFiles  # its target rows are the training rows again, and mean nothing
     margins: Margins
-    frame: Table  # the columns that the margins know, one row for each of the samples'
+    frame: Any  # the columns that the margins know, one row for each of the samples'
 
     @property
     def columns(self) -> list[Made]:
@@ -97,7 +99,7 @@ def read_margin_samples(options: Roles) -> MarginSamples:
     margins = margins_of(options, beside=() if label is None else (label,))
     console.tell(*margins.notes)
     reading = options.reading()
-    with open_stream(options.train, {}, reading) as stream:
+    with open_frame(options.train, reading) as stream:
         _refuse_absent(margins, stream.names, options)
     kinds = kinds_of(margins, options)
     levels = [name for name, kind in kinds.items() if kind == "category"]
@@ -115,10 +117,8 @@ def read_margin_samples(options: Roles) -> MarginSamples:
         if part is not None and isinstance(part.cells, Categories):
             _check_levels(part, feature.name, feature.levels)
     free = [name for name in samples.encoding.names if name not in margins.columns]
-    if free:
-        shown = ", ".join(map(repr, free[:8])) + (" ..." if len(free) > 8 else "")
-        console.note(f"no margin covers {shown}: these columns are not corrected.")
-    frame, _ = read_known(options.train, kinds, {}, reading)
+    _tell_free(free, "nothing corrects these")
+    frame = read_frame(options.train, replace(reading, kinds=kinds)).select([*kinds])
     return MarginSamples(samples, margins, frame.take(samples.rows))
 
 
@@ -193,10 +193,24 @@ def kinds_of(margins: Margins, options: Roles) -> dict[str, Kind]:
 class TrainingRows:
     """Rows of a file, each as often as it was seen; rows of weight zero are not there."""
 
-    frame: Table  # of the columns that the margins know
-    table: Table  # the whole file
-    weights: RowWeights  # of the frame's rows
-    again: Rows  # row of the file that each row of the frame is
+    file: Any  # pyarrow.Table: all columns, each row once
+    known: list[str]  # columns that the margins know
+    again: Rows  # row of the file that each row is
+    weights: RowWeights  # of these rows
+
+    @property
+    def frame(self) -> Any:
+        """The columns that the margins know."""
+        return self.file.select(self.known).take(self.again)
+
+    def ids(self, name: str) -> Any:
+        """Cells of a column of text, a row of the file each."""
+        return np.array(self.file[name].to_pylist(), dtype=object)
+
+    def column(self, name: str) -> Any:
+        """Cells of a column: numbers, NaN where one is missing, or a list of text."""
+        cells = self.file[name].take(self.again)
+        return floats_of(cells) if holds_numbers(cells.type) else cells.to_pylist()
 
 
 def training_rows(options: Roles, margins: Margins, roles: Mapping[str, Any]) -> TrainingRows:
@@ -210,26 +224,44 @@ def training_rows(options: Roles, margins: Margins, roles: Mapping[str, Any]) ->
     roles |= {name: "number" for name in (options.weight, options.frequency) if name is not None}
     if options.id is not None:
         roles[options.id] = "text"
-    frame, table = read_known(options.train, kinds, roles, options.reading())
-    console.tell(*notes_of(table))
-    named = getattr(options, "label", None)
-    for option, name in (("--label", named), *(("--drop", name) for name in options.drop)):
-        if name is not None and name not in (
-            *table.names,
-            *Margins.from_json(options.target).columns,
-        ):
+    file = read_frame(options.train, replace(options.reading(), kinds={**kinds, **roles}))
+    said, names = about(file), file.column_names
+    _check_there(said.title, names, roles)
+    console.tell(*said.notes, *unmet_note(said.unmet, [said.title]))
+    label = getattr(options, "label", None)
+    published = Margins.from_json(options.target).columns
+    for option, name in (("--label", label), *(("--drop", name) for name in options.drop)):
+        if name is not None and name not in (*names, *published):
             raise InputError(f"{options.train} has no column {name!r}, which {option} names.")
-    beside = {*kinds, *roles, *options.drop, *([named] if named else [])}
-    free = [name for name in table.names if name not in beside]
-    if free:
-        shown = ", ".join(map(repr, free[:8])) + (" ..." if len(free) > 8 else "")
-        console.note(f"no margin covers {shown}: the weights do not correct these columns.")
-    weight, again = weights_of(table, options.weight), repeats_of(table, options.frequency)
-    again = np.arange(len(frame)) if again is None else again
-    weights = row_weights(len(again), None if weight is None else weight[again])
+    beside = {*kinds, *roles, *options.drop, label}
+    _tell_free([name for name in names if name not in beside], "the weights do not correct these")
+    weight, again = weights_of(file, options)
+    weights = row_weights(len(again), weight)
     rows = np.flatnonzero(weights.kept)
-    again, weights = again[rows], weights.take(rows)
-    return TrainingRows(frame.take(again), table, weights, again)
+    known = [name for name in names if name in kinds]
+    return TrainingRows(file, known, again[rows], weights.take(rows))
+
+
+def weights_of(frame: Any, options: Any) -> tuple[Real | None, Rows]:
+    """Return the rows, each as often as --frequency says, and their weights, if --weight is."""
+    title, again = about(frame).title, np.arange(len(frame))
+    weight, counts = (
+        None if name is None else check_weight(floats_of(frame[name]), len(frame), flag, of=title)
+        for name, flag in (
+            (options.weight, f"{title}, column {options.weight!r}: --weight"),
+            (options.frequency, f"{title}, column {options.frequency!r}: --frequency"),
+        )
+    )
+    if counts is not None:
+        name = f"{title}, column {options.frequency!r}: --frequency"
+        again = repeated(counts, len(frame), name, of=title, weight="--weight")
+    return None if weight is None else weight[again], again
+
+
+def _tell_free(names: list[str], what: str) -> None:
+    if names:
+        shown = ", ".join(map(repr, names[:8])) + (" ..." if len(names) > 8 else "")
+        console.note(f"no margin covers {shown}: {what} columns.")
 
 
 def _refuse_target_weights(options: Roles) -> None:
@@ -239,50 +271,45 @@ def _refuse_target_weights(options: Roles) -> None:
             raise InputError(f"{spelled(name)} is for target rows, and margins have none.")
 
 
-# One table: what margins are made of, or matched to.
-
-
-def read_frame(
-    path: str, declared: ColumnOptions, reading: ReadOptions
-) -> tuple[Table, Table, list[Note]]:
-    """Read the features of one file, with notes; `Asked` on request, where they need decisions."""
-    kinds = declared.kinds(weights=(declared.weight, declared.frequency))
-    read = open_file(path, replace(reading, kinds=kinds))
-    table = table_of(read, kinds)
-    named = [*declared.settled(), *declared.roles()]
-    _check_there(table, [name for name in named if name not in declared.schema])
-    names = [name for name in table.names if name not in declared.roles()]
-    if not names:
-        raise InputError(f"{table.title} has no column left to summarise.")
-    cells = {name: cells_of(name, read[name]) for name in names}
-    titles = table.title, table.title
-    made = decide(cells, cells, declared.settled(), titles=titles, mending=True)
-    decisions = doubtful(made, None)
-    if decisions and declared.ask:
-        raise Asked(decisions, titles)
-    columns = {name: table.columns[name] for name in made.train}
-    for name in {one.column for one in decisions} & columns.keys():
-        columns[name] = column_of(made.train[name], made.kinds.get(name))
-    notes = [*notes_of(table), *(note.of_command() for note in made.notes)]
-    return replace(table, columns=columns), table, notes
-
-
-def read_known(
-    path: str, kinds: Mapping[str, Kind], roles: Mapping[str, Kind], reading: ReadOptions
-) -> tuple[Table, Table]:
-    """Read the columns of which it is known what they are; others do not belong to the frame.
-
-    ``roles`` are columns besides, such as weights.
-    """
-    table = read_table(path, {**kinds, **roles}, reading)
-    _check_there(table, roles)
-    return table[[name for name in table.names if name in kinds]], table
-
-
-def _check_there(table: Table, names: Any) -> None:
-    absent = [name for name in names if name not in table.columns]
+def _check_there(title: str, columns: Sequence[str], names: Iterable[str]) -> None:
+    absent = [name for name in names if name not in columns]
     if absent:
         raise InputError(
-            f"{table.title} has no column {absent[0]!r}. Its columns are: "
-            f"{', '.join(map(repr, table.names))}."
+            f"{title} has no column {absent[0]!r}. Its columns are: "
+            f"{', '.join(map(repr, columns))}."
         )
+
+
+# One table, of which margins are made.
+
+
+def read_features(
+    path: str, declared: ColumnOptions, reading: ReadOptions
+) -> tuple[Any, CellTable, list[Note]]:
+    """Read a file: its frame, its features as they were decided to be, and notes.
+
+    `Asked` on request, where they need decisions.
+    """
+    kinds = declared.kinds(weights=(declared.weight, declared.frequency))
+    frame = read_frame(path, replace(reading, kinds=kinds))
+    title = about(frame).title
+    named = [*declared.settled(), *declared.roles()]
+    _check_there(title, frame.column_names, [n for n in named if n not in declared.schema])
+    names = [name for name in frame.column_names if name not in declared.roles()]
+    if not names:
+        raise InputError(f"{title} has no column left to summarise.")
+    cells = read_cells(frame.select(names), title)
+    made = decide(cells, cells, declared.settled(), titles=(title, title), mending=True)
+    decisions = [one for one in made.made if not one.certain]
+    if decisions and declared.ask:
+        raise Asked(decisions, (title, title))
+    columns = {name: _taken_as(part, made.kinds.get(name)) for name, part in made.train.items()}
+    said = about(frame)
+    notes = [*said.notes, *unmet_note(said.unmet, [title])]
+    return frame, CellTable(columns), [*notes, *(note.of_command() for note in made.notes)]
+
+
+def _taken_as(cells: Cells, kind: str | None) -> Cells:
+    if kind == "number" and cells.is_text:
+        return Cells(cells.name, "number", as_numbers(cells))
+    return cells.as_text() if kind == "category" else cells

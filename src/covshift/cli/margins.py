@@ -44,22 +44,19 @@ class Arguments(Columns, Output):
 
 def run(options: Arguments) -> int:
     """Summarise the table, write the margins, and show them."""
-    from ..files.one_file import repeats_of, weights_of
     from ..margins import Margins
     from ..margins.files import json_text
-    from .margin_samples import read_frame
+    from .margin_samples import read_features, weights_of
 
     options.check_output(options.output)
 
     own = {"weight": options.weight, "frequency": options.frequency}
     declared = column_options(options, has_id=False, **own)
-    frame, table, notes = read_frame(options.table, declared, options.reading())
+    frame, features, notes = read_features(options.table, declared, options.reading())
     console.tell(*notes)
-    weight, again = weights_of(table, options.weight), repeats_of(table, options.frequency)
-    if again is not None:
-        frame, weight = frame.take(again), None if weight is None else weight[again]
+    weight, again = weights_of(frame, options)
     margins = Margins.from_rows(
-        frame,
+        features[again, ...],
         bins=options.bins,
         min_count=options.min_count,
         weight=weight,

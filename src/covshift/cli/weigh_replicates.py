@@ -7,7 +7,7 @@ from sklearn.base import clone
 
 from ..data.columns import texts
 from ..exceptions import InputError
-from ..numerics.array import Real
+from ..numerics.array import Real, take_rows
 from ..numerics.influence import Design
 from ..numerics.resampling import Kind, Replicates, replicate
 from ..weights.base import Weighter
@@ -39,7 +39,7 @@ def replicates_of(weighed: Weighed, options: Arguments) -> Replicates | None:
         )
     kind: Kind = options.replicate_method or ("bootstrap" if solve_equation else "jackknife")
     kept, lines = np.flatnonzero(weighed.rows.kept), weighed.lines
-    again, X, T = weighed.again[kept], weighed.X[kept, ...], weighed.T
+    again, X, T = weighed.again[kept], take_rows(weighed.X, kept), weighed.T
     v = None
     if weighed.target_rows is not None:
         there = np.flatnonzero(weighed.target_rows.kept)

@@ -453,7 +453,7 @@ class ComparedRows:
         _, X, target = self._scaled(rows)
         given = self._target_weight(), self.random_state, self._design(rows)
         if isinstance(target, MarginTarget):
-            X, target = target.known, target.known.margins
+            X, target = target.known.table, target.known.margins
         return np.asarray(fit_weights(name, X, self.y[rows], target, *given).weights_)
 
     def _rows(self) -> NDArray[np.intp]:

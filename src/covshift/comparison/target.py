@@ -66,13 +66,13 @@ class MarginTarget:
     def weigh(self, name: str, y: Any, own: Real | None, random_state: int) -> Real:
         """Weights (N,) of the training rows, factors on ``own``, that give them the margins."""
         margins = self.known.margins
-        fitted = fit_weights(name, self.known, y, margins, None, random_state, own)
+        fitted = fit_weights(name, self.known.table, y, margins, None, random_state, own)
         return np.asarray(fitted.weights_)
 
     def off(self, own: Real | None, w: Real | None = None) -> float:
         """Mean absolute difference from the published numbers, rows weighted by w."""
         weight = own if w is None else w
-        rows = balance_of(self.known.margins, self.known, weight)
+        rows = balance_of(self.known, weight)
         return float(np.mean([abs(row.gap) for row in rows]))
 
     def for_learner(self, method: str) -> Margins | None:

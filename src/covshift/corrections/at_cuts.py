@@ -26,7 +26,7 @@ from ..encoding import groups_of
 from ..exceptions import InputError
 from ..margins import Margins
 from ..margins.features import cdf_features, columns_of
-from ..margins.reading import cell_columns, reading_of, refuse_outside
+from ..margins.reading import cell_columns, reading_of
 from ..margins.target_rows import side_by_side
 from ..numerics.array import Array, Real, Rows, take_rows
 from ..operators import Sums, TargetSums, VOperator
@@ -50,9 +50,8 @@ class AtCuts:
     def of(cls, margins: Margins, X: Any) -> AtCuts:
         """Read the rows X (N, n), by name, with the eyes of the margins."""
         used = cell_columns(margins)
-        reading = reading_of(margins, X, used, "V", free="V does not see them.")
+        reading = reading_of(margins, X, used, "V", strict=False, free="V does not see them.")
         points = reading.encode(X)
-        refuse_outside(margins, reading, points, strict=False)
         known: dict[str, Any] = {name: margins.margin(name) for name in used}
         features, lines = cdf_features(Margins.of(known), reading.names)
         Z = columns_of(features, points)

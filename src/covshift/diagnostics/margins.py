@@ -49,7 +49,7 @@ def diagnose_margins(
     fits = {name: _weighed(name, rows, weight) for name in dict.fromkeys([_FIRST, *wanted])}
     sizes = tuple(method_size(name, *fits[name], (len(rows), 0), (N, N)) for name in wanted)
     fitted = [found for found, _ in fits.values() if found is not None]
-    balanced = [(balance_of(margins, rows, d * found.weights_), found) for found in fitted]
+    balanced = [(balance_of(rows, d * found.weights_), found) for found in fitted]
     best, nearest = min(balanced, key=lambda pair: _largest(pair[0]), default=(None, None))
     met = best is not None and _largest(best) <= _MET
     overlap = _overlap(rows, weight, shifts, N, met or _agrees(fits[_FIRST][0]))
@@ -58,7 +58,7 @@ def diagnose_margins(
         n_train=len(rows),
         size=margins.size,
         margins=shifts,
-        numbers=published_numbers(balance_of(margins, rows, d), best),
+        numbers=published_numbers(balance_of(rows, d), best),
         methods=sizes,
         overlap=overlap,
         notes=_notes(rows),
@@ -73,7 +73,7 @@ def margins_corrected(
     diagnosis: MarginsDiagnosis, rows: KnownRows, weight: Real | None, weights: Real, weighter: str
 ) -> MarginsDiagnosis:
     """Show the published numbers under other final weights (N,); ``weight`` are design weights."""
-    balances = (balance_of(rows.margins, rows, part) for part in (weight, weights))
+    balances = (balance_of(rows, part) for part in (weight, weights))
     numbers = published_numbers(*balances)
     return replace(diagnosis, numbers=numbers, weights=weights, weighter=weighter)
 
@@ -84,7 +84,7 @@ def _weighed(method: str, rows: KnownRows, weight: Real | None) -> tuple[Any, st
         weighter.set_params(allow_no_overlap=True)
     with quiet():
         try:
-            return weighter.fit(rows, X_target=rows.margins, sample_weight=weight), ""
+            return weighter.fit(rows.table, X_target=rows.margins, sample_weight=weight), ""
         except (NoOverlapError, ValueError) as error:
             return None, str(error).partition(". ")[0].rstrip(".") + "."
 

@@ -97,6 +97,38 @@ class Cells:
         return np.asarray(found[self.values])
 
 
+@dataclass(frozen=True)
+class CellTable:
+    """Columns that were read before, where a data frame is asked for."""
+
+    cells: Mapping[str, Cells]
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns."""
+        return list(self.cells)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return len(self), len(self.cells)
+
+    def __len__(self) -> int:
+        return len(next(iter(self.cells.values()), ()))
+
+    def __getitem__(self, rows: Any) -> CellTable:
+        """Return some rows, ``table[rows, ...]``, as an array does."""
+        return CellTable({name: part.take(rows[0]) for name, part in self.cells.items()})
+
+    def select(self, names: Iterable[str]) -> CellTable:
+        """Return some columns."""
+        return CellTable({name: self.cells[name] for name in names})
+
+    def read_cells(self) -> dict[str, Cells]:
+        """Return the columns as they were read."""
+        return dict(self.cells)
+
+
 def is_table(X: Any) -> bool:
     """Tell whether X is a data frame of some library."""
     names = ("read_cells", "columns", "column_names")

@@ -256,10 +256,9 @@ def _margins_words(sample: Any) -> str:
 def _balance(sample: Any, final: Any) -> tuple[tuple[str, float], tuple[str, float]] | None:
     """Largest difference between sample and target, under design weights and under final ones."""
     if sample.known is not None:
-        margins = sample.known.margins
         ends = []
         for w in (sample.d, final):
-            worst = max(balance_of(margins, sample.known, w), key=lambda row: abs(row.gap))
+            worst = max(balance_of(sample.known, w), key=lambda row: abs(row.gap))
             ends.append((worst.what, abs(worst.gap)))
         return ends[0], ends[1]
     names = [feature.name for feature in sample.features]

@@ -140,7 +140,7 @@ def margin_factors(sample: Samples, weighter: Weighter, d: Real | None = None) -
     assert sample.known is not None
     if d is None and sample.weighted:
         d = sample.d
-    fitted = weighter.fit(sample.known, X_target=sample.known.margins, sample_weight=d)
+    fitted = weighter.fit(sample.known.table, X_target=sample.known.margins, sample_weight=d)
     return np.asarray(fitted.weights_)
 
 

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from ..encoding.cells import Cells
-from ..encoding.words import as_numbers
 from ..show.notes import Note
 from .arrays import library, plain
 from .columns import Column, Kind, objects, text_column
-from .frame import About, Stream, about, open_frame, read_frame
+from .frame import About, about, read_frame
 from .missing import unmet_note
 from .reading import ReadOptions
 from .values import days_of, floats_of, holds_numbers
@@ -40,33 +37,14 @@ class Table:
     def names(self) -> list[str]:
         return list(self.columns)
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
-        return len(self), len(self.columns)
-
-    @property
-    def dtypes(self) -> list[str]:
-        """What each column holds."""
-        return [str(column.values.dtype) for column in self.columns.values()]
-
     def take(self, rows: Any) -> Table:
         """Keep some rows."""
         kept = {k: replace(part, values=part.values[rows]) for k, part in self.columns.items()}
         return replace(self, columns=kept)
 
-    def __getitem__(self, names: Any) -> Any:
-        """Values of one column, or the table of several; ``table[rows, ...]`` are some rows."""
-        if isinstance(names, list):
-            return replace(self, columns={name: self.columns[name] for name in names})
-        return self.take(names[0]) if isinstance(names, tuple) else self.columns[names].values
-
-    def read_cells(self) -> dict[str, Cells]:
-        """Columns as the encoder takes them."""
-        return {name: column.cells for name, column in self.columns.items()}
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        return np.column_stack([self[name] for name in self.columns]).astype(dtype or np.float64)
+    def __getitem__(self, name: str) -> Any:
+        """Values of one column."""
+        return self.columns[name].values
 
 
 def read_table(
@@ -118,18 +96,6 @@ def as_column(name: str, cells: Any, kind: Kind | None, spelled: bool) -> Column
     return text_column(name, values)
 
 
-def column_of(cells: Cells, kind: str | None) -> Column:
-    """Return cells that were decided to be numbers or categories as a column."""
-    if kind == "category":
-        cells = cells.as_text()
-    elif kind == "number":
-        cells = replace(cells, kind="number", values=as_numbers(cells), words=())
-    values: Any = cells.values
-    if cells.is_text:
-        values = objects([*cells.words, None])[values]
-    return Column(cells.name, cells.kind, values)
-
-
 def _words(cells: Any) -> Any:
     """Return text as objects, one for each word; None for a gap."""
     parts = []
@@ -154,40 +120,3 @@ def notes_of(*tables: Table) -> list[Note]:
     ]
     lost = frozenset.intersection(*(table.unmet for table in tables))
     return [*notes, *unmet_note(lost, dict.fromkeys(table.title for table in tables))]
-
-
-@dataclass(frozen=True)
-class TableStream:
-    """An open table, whose parts are tables."""
-
-    stream: Stream
-    reading: ReadOptions
-
-    @property
-    def title(self) -> str:
-        return self.stream.title
-
-    @property
-    def names(self) -> list[str]:
-        """Names of the columns."""
-        return self.stream.names
-
-    @property
-    def notes(self) -> list[Note]:
-        """What was found out so far."""
-        return self.stream.notes
-
-    def parts(self, size: int, *, only: Any = None) -> Iterator[Table]:
-        """Yield tables of at most ``size`` rows with the columns ``only``."""
-        for frame in self.stream.parts(size, only=only):
-            yield Table(self.title, _columns(frame, about(frame), self.reading.kinds))
-
-
-@contextmanager
-def open_stream(
-    source: str, kinds: Mapping[str, Kind] | None = None, reading: ReadOptions | None = None
-) -> Iterator[TableStream]:
-    """Open a table for reading in blocks, in memory that does not grow with its length."""
-    reading = replace(reading or ReadOptions(), kinds=kinds or {})
-    with open_frame(source, reading) as stream:
-        yield TableStream(stream, reading)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from functools import lru_cache
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -23,16 +25,29 @@ def is_margins_file(path: Any) -> bool:
     place = Path(str(path))
     if place.suffix.lower() in _TABLES or not place.is_file():  # a pipe can be read once
         return False
+    return _margins_in(str(place), _stamp(place)) is not None
+
+
+def _stamp(path: Any) -> tuple[int, ...]:
+    about = os.stat(path)
+    return about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns
+
+
+@lru_cache(maxsize=4)
+def _margins_in(path: str, stamp: tuple[int, ...]) -> dict[str, Any] | None:
+    """Return the margins of a file, which is opened once; another ``stamp`` is another file."""
     try:
-        with place.open("rb") as file:
-            if not file.read(64).lstrip().startswith(b"{"):
-                return False
-        data = json.loads(place.read_bytes())
+        with open(path, "rb") as file:
+            head = file.read(64)
+            if not head.lstrip().startswith(b"{"):
+                return None
+            data = json.loads(head + file.read())
     except (OSError, ValueError, RecursionError):
-        return False
-    return isinstance(data, dict) and (
-        data.get("format") == FORMAT or isinstance(data.get("columns"), dict)
-    )
+        return None
+    if not isinstance(data, dict):
+        return None
+    known = data.get("format") == FORMAT or isinstance(data.get("columns"), dict)
+    return data if known else None
 
 
 def json_text(margins: Any) -> str:
@@ -51,7 +66,8 @@ def _is_unicode(text: str) -> bool:
 def read_json(path: Any) -> Any:
     """Return the data of a file; an `InputError` where it is none."""
     try:
-        return json.loads(Path(path).read_text(encoding="utf-8"))
+        found = _margins_in(str(path), _stamp(path))
+        return found or json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}.") from None
     except ValueError as error:

@@ -223,9 +223,9 @@ class Margins:
         >>> margins.balance([[20.0], [50.0]])[0]
         Balance(what="'0' in 18 to under 40", target=0.3, sample=0.5, gap=0.2)
         """
-        from .sample import balance_of
+        from .sample import KnownRows, balance_of
 
-        return balance_of(self, X, weight)
+        return balance_of(KnownRows.inside_or_not(self, X), weight)
 
     def __str__(self) -> str:
 

@@ -9,8 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from ..data.features import cells_of, select
+from ..data.features import select
+from ..data.numbers import refuse_repeated
 from ..data.validation import check_points, column_names, refuse_no_rows
+from ..encoding.cells import Cells, read_cells
+from ..encoding.learning import refuse_infinite
 from ..exceptions import InputError, MarginsWarning
 from ..numerics.array import Real, to_numpy
 from .cells import GAP, MISSING, OTHER, Brackets, Categories, Margin, level_of
@@ -32,18 +35,70 @@ class Reading:
     features: Features | None = None
     gaps: tuple[str, ...] = ()  # numbers of which the margins have a cell for missing ones
 
-    @property
-    def width(self) -> int:
-        """Number of columns that `encode` returns."""
-        return len(self.names) if self.features is None else len(self.features)
+    @classmethod
+    def of(cls, margins: Margins, names: Sequence[str]) -> Reading:
+        """Return how these columns are read."""
+        known = {name: margins.margin(name) for name in names}
+        gaps = tuple(n for n, part in known.items() if part and getattr(part.cells, "gap", False))
+        return cls(tuple(names), tuple(levels_of(margins, name) for name in names), gaps=gaps)
 
     def encode(self, X: Any, title: str = "X") -> Real:
-        """Return the numbers (N, width) of a sample."""
-        names = column_names(X)
+        """Return the numbers of a sample, a column for each name or feature."""
+        cells = columns_of_rows(X, title, self.names)
         parts = zip(self.names, self.levels, strict=True)
-        columns = [_numbers(X, names, n, own, title, n in self.gaps) for n, own in parts]
-        found = np.column_stack(columns)
+        found = np.column_stack([self._numbers(cells[name], own, title) for name, own in parts])
         return found if self.features is None else columns_of(self.features, found)
+
+    def _numbers(self, cells: Cells, levels: tuple[str, ...], title: str) -> Real:
+        """Return the column of a category as numbers of its levels, of numbers as it is."""
+        name, lost = cells.name, int(cells.gaps.sum())
+        gap = MISSING in levels or name in self.gaps
+        if lost and not gap:
+            raise InputError(
+                f"{title}: column {name!r} has {lost} missing values. Fill them, in the same way "
+                f"as in the target, or give its margin a cell {MISSING!r}."
+            )
+        if not levels:
+            return np.asarray(np.where(cells.gaps, GAP, checked_numbers(cells, title)))
+        cells, known = cells.as_text(), Categories(levels)
+        words = [level_of(word) for word in cells.words]
+        unknown = known.unknown(words)
+        codes: Real = known.codes([*words, MISSING])[cells.values].astype(np.float64)
+        if unknown:
+            count = int((codes < 0).sum())
+            raise InputError(
+                f"{title}: the column {name!r} has {_listed(unknown)} ({count} of {len(cells)} "
+                f"rows), and the margins have {_listed(levels)}. Spell them the same way, drop "
+                "these rows, or give the margins a category '(other)'."
+            )
+        return codes
+
+
+def columns_of_rows(X: Any, title: str, wanted: Sequence[str] | None = None) -> dict[str, Cells]:
+    """Return the columns by name, all or the ``wanted`` ones; those of an array are 0, 1, 2, ..."""
+    names = column_names(X)
+    if names is None:
+        points = to_numpy(check_points(X, title)).astype(np.float64)
+        every = {str(k): Cells(str(k), "number", points[:, k]) for k in range(points.shape[1])}
+        absent = [name for name in wanted or () if name not in every]
+        if absent:
+            raise InputError(f"{title} has no column {absent[0]!r}, which the margins name.")
+        return every
+    for name in wanted or ():
+        if name not in names:
+            raise InputError(f"{title} lacks the column {name!r}, which the margins name.")
+    names = [name for name in names if wanted is None or name in wanted]
+    refuse_repeated(names, title)
+    # One by one: 1 and 1.0 are different columns of pandas.
+    return {name: read_cells(select(X, [name]), title)[name] for name in names}
+
+
+def checked_numbers(cells: Cells, title: str) -> Real:
+    """Return a column of numbers, days of dates, or zeros and ones; NaN where one is missing."""
+    if cells.is_text:
+        raise InputError(f"{title}: column {cells.name!r} holds text, and its margin has numbers.")
+    refuse_infinite(cells, title)
+    return np.asarray(cells.values)
 
 
 def reading_of(
@@ -52,13 +107,15 @@ def reading_of(
     used: Sequence[str],
     who: str,
     *,
+    strict: bool = True,
     asked: bool = False,
     free: str = "The weights do nothing for them.",
 ) -> Reading:
     """Match margins and a sample by name: say which columns one of the two lacks.
 
     ``used`` are the columns that the weighter named ``who`` can use, or was ``asked`` to use, and
-    ``free`` says what becomes of columns without a margin.
+    ``free`` says what becomes of columns without a margin. Rows that lie in no bracket are refused,
+    or warned of unless ``strict``.
     """
     refuse_no_rows(X, "X")
     names = column_names(X)
@@ -90,11 +147,12 @@ def reading_of(
             MarginsWarning,
             stacklevel=5,
         )
-    levels = tuple(levels_of(margins, name) for name in used)
-    return Reading(tuple(used), levels, gaps=gaps_of(margins))
+    reading = Reading.of(margins, used)
+    _refuse_outside(margins, reading, reading.encode(X), strict=strict)
+    return reading
 
 
-def refuse_outside(margins: Margins, reading: Reading, points: Real, *, strict: bool) -> None:
+def _refuse_outside(margins: Margins, reading: Reading, points: Real, *, strict: bool) -> None:
     """Name the columns in which rows (N, columns) lie in no bracket."""
     for k, name in enumerate(reading.names):
         margin = margins.margin(name)
@@ -112,19 +170,13 @@ def refuse_outside(margins: Margins, reading: Reading, points: Real, *, strict: 
         advice = " Drop these rows, or open the first or last bracket with None."
         if strict:
             raise InputError(text + advice)
-        warnings.warn(text + advice, MarginsWarning, stacklevel=5)
+        warnings.warn(text + advice, MarginsWarning, stacklevel=6)
 
 
 def levels_of(margins: Margins, name: str) -> tuple[str, ...]:
     """Levels of a category; none for a number."""
     margin = margins.margin(name)
     return margin.cells.levels if margin and isinstance(margin.cells, Categories) else ()
-
-
-def gaps_of(margins: Margins) -> tuple[str, ...]:
-    """Columns of numbers of which missing values have a cell."""
-    parts = ((name, margins.margin(name)) for name in margins.columns)
-    return tuple(n for n, part in parts if part is not None and getattr(part.cells, "gap", False))
 
 
 def named_levels(margins: Margins) -> dict[str, tuple[str, ...]]:
@@ -142,51 +194,6 @@ def table_parts(margins: Margins) -> list[tuple[tuple[str, ...], Any]]:
     """All that has cells: (columns, margin or table), tables last."""
     single = [((name,), part) for name, part in margins.single.items() if isinstance(part, Margin)]
     return [*single, *((table.columns, table) for table in margins.tables)]
-
-
-def _numbers(
-    X: Any, names: list[str] | None, name: str, levels: tuple[str, ...], title: str, gap: bool
-) -> Real:
-    if names is None:
-        shape = shape_of(X, title)
-        if not name.isdecimal() or int(name) >= shape[1]:
-            raise InputError(f"{title} has no column {name!r}, which the margins name.")
-        column = check_points(X, title)[:, int(name)]
-        values: Any = to_numpy(column).astype(np.float64)
-        cells = [level_of(value) for value in values] if levels else []
-    elif name not in names:
-        raise InputError(f"{title} lacks the column {name!r}, which the margins name.")
-    elif names.count(name) > 1:
-        raise InputError(f"{title} has several columns named {name!r}. Rename them.")
-    elif levels:
-        missing = MISSING if MISSING in levels else None
-        found = cells_of(X, name, title, as_text=False, gap=missing)
-        cells = [level_of(cell) for cell in found]
-    else:
-        values = numbers_of(X, name, title, gap=gap)
-        values = np.where(np.isnan(values), GAP, values) if gap else values
-    if not levels:
-        return np.asarray(values)
-    known = Categories(levels)
-    unknown = known.unknown(cells)
-    if unknown:
-        count = sum(cell in set(unknown) for cell in cells)
-        raise InputError(
-            f"{title}: the column {name!r} has {_listed(unknown)} ({count} of {len(cells)} rows), "
-            f"and the margins have {_listed(levels)}. Spell them the same way, drop these rows, "
-            "or give the margins a category '(other)'."
-        )
-    return known.codes(cells).astype(np.float64)
-
-
-def numbers_of(X: Any, name: str, title: str, *, gap: bool) -> Real:
-    """Return a column of a frame as numbers (N,), NaN where a ``gap`` is allowed."""
-    column = select(X, [name])
-    if gap:
-        values = to_numpy(check_points(column, title, finite=False)).astype(np.float64)[:, 0]
-        if np.isnan(values).any() and not np.isinf(values).any():
-            return np.asarray(values)
-    return np.asarray(to_numpy(check_points(column, title)).astype(np.float64)[:, 0])
 
 
 def shape_of(X: Any, title: str) -> tuple[int, ...]:

@@ -7,16 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ..data.features import cells_of
-from ..data.numbers import category_columns, refuse_repeated
 from ..data.parameters import one_of, whole
 from ..data.row_weights import row_weights
-from ..data.validation import check_points, column_names
+from ..encoding.cells import Cells as Column
 from ..exceptions import InputError
-from ..numerics.array import Real, Whole, to_numpy
+from ..numerics.array import Real, Whole
 from ..show.notes import Note
 from .cells import MISSING, OTHER, Brackets, Categories, Cells, CrossTable, Margin, level_of
-from .reading import numbers_of
+from .reading import checked_numbers, columns_of_rows
 
 _MOST_DIGITS = 17
 _LAST_DECIMAL = 300  # to which NumPy rounds; numbers still nearer to zero have few digits
@@ -35,9 +33,8 @@ def summarised(
     """Return the margins of the rows T; see `Margins.from_rows`."""
     (whole(1) | one_of(None)).check(bins, "bins")
     whole(1).check(min_count, "min_count")
-    columns = _columns(T)
+    columns = columns_of_rows(T, "T")
     given = row_weights(len(next(iter(columns.values()))), weight, name="weight", of="T")
-    columns = {name: values[given.kept] for name, values in columns.items()}
     share, M = given.w[given.kept], given.rows
     if M < min_count:
         raise InputError(
@@ -47,17 +44,19 @@ def summarised(
     notes: list[Note] = []
     single: dict[str, Margin] = {}
     codes: dict[str, Whole] = {}
-    for name, values in columns.items():
-        split = _split_numbers if values.dtype.kind == "f" else _split_levels
-        gaps = np.isnan(values) if values.dtype.kind == "f" else values == MISSING
+    for name, column in columns.items():
+        text = column.is_text
+        values = (_levels_of(column) if text else checked_numbers(column, "T"))[given.kept]
+        gaps = values == MISSING if text else np.isnan(values)
         lost = int(gaps.sum())
         if lost == M:
             notes.append(Note("gaps", f"The column {name!r} was left out: it has no values."))
             continue
         if 0 < lost < min_count:
             rows = "1 row" if lost == 1 else f"{lost} rows"
-            text = f"The column {name!r} is missing in {rows}, too few for a cell: the shares are "
-            notes.append(Note("gaps", f"{text}those of the other rows."))
+            why = f"The column {name!r} is missing in {rows}, too few for a cell: the shares are "
+            notes.append(Note("gaps", f"{why}those of the other rows."))
+        split = _split_levels if text else _split_numbers
         cells, known = split(values[~gaps], bins, min_count)
         code = np.full(M, -1, dtype=np.int64)
         code[~gaps] = known
@@ -65,8 +64,8 @@ def summarised(
             code[gaps] = len(cells)
             cells = cells.with_gap()
         if len(cells) == 1 and min_count > 1:
-            text = f"The column {name!r} was left out: all its rows would be one cell."
-            notes.append(Note("single cells", text))
+            why = f"The column {name!r} was left out: all its rows would be one cell."
+            notes.append(Note("single cells", why))
             continue
         there = code >= 0
         sums = np.bincount(code[there], share[there], len(cells)).astype(np.float64)
@@ -78,22 +77,10 @@ def summarised(
     return cls.of(single, made, size=M if given.equal else given.size, source=source, notes=notes)
 
 
-def _columns(T: Any) -> dict[str, Any]:
-    """Return the columns by name: floats, or texts where they are categories."""
-    names = column_names(T)
-    texts = category_columns(T)
-    if names is None:
-        points = to_numpy(check_points(T, "T")).astype(np.float64)
-        return {str(k): points[:, k] for k in range(points.shape[1])}
-    refuse_repeated(names, "T")
-    found: dict[str, Any] = {}
-    for name in names:
-        if name in texts:
-            cells = cells_of(T, name, "T", as_text=False, gap=MISSING)
-            found[name] = np.array([level_of(cell) for cell in cells], dtype=object)
-        else:
-            found[name] = numbers_of(T, name, "T", gap=True)
-    return found
+def _levels_of(column: Column) -> Any:
+    """Return the level of each row (N,), as text."""
+    words = [*map(level_of, column.words), MISSING]
+    return np.array(words, dtype=object)[column.values]
 
 
 def _split_numbers(x: Real, bins: int | None, min_count: int) -> tuple[Brackets, Whole]:

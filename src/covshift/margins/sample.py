@@ -10,16 +10,17 @@ import numpy as np
 
 from ..data.row_weights import row_weights
 from ..data.validation import column_names
+from ..encoding.cells import Cells, CellTable
 from ..numerics.array import Real, Rows, Whole
-from .cells import Brackets
+from .cells import GAP, Brackets
 from .features import columns_of, moment_features
 from .margins import Margins
-from .reading import Reading, gaps_of, levels_of, reading_of, refuse_outside, shape_of
+from .reading import Reading, reading_of, shape_of
 
 
 @dataclass(frozen=True, eq=False)
 class KnownRows:
-    """Rows of the columns that margins know; a weighter reads them as a data frame.
+    """Rows of the columns that margins know.
 
     A level that has no cell of its own is called "(other)" here.
     """
@@ -30,11 +31,16 @@ class KnownRows:
     free: tuple[str, ...] = ()  # columns of the sample without a margin
 
     @classmethod
+    def inside_or_not(cls, margins: Margins, X: Any) -> KnownRows:
+        """Read a sample, of which some rows may lie in no bracket."""
+        reading = Reading.of(margins, margins.columns)
+        return cls(margins, reading, reading.encode(X))
+
+    @classmethod
     def of(cls, margins: Margins, X: Any, who: str) -> KnownRows:
         """Read a sample; what is missing or unknown in it is an error that names it."""
         reading = reading_of(margins, X, margins.columns, who, asked=True)
         points = reading.encode(X)
-        refuse_outside(margins, reading, points, strict=True)
         names = column_names(X)
         given = [str(k) for k in range(shape_of(X, "X")[1])] if names is None else names
         return cls(margins, reading, points, tuple(n for n in given if n not in reading.names))
@@ -58,40 +64,20 @@ class KnownRows:
             return np.searchsorted(margin.cells.ends[:-1], column).astype(np.int64)
         return column.astype(np.int64)
 
-    # What a data frame has
-
-    @property
-    def columns(self) -> list[str]:
-        """Names of the columns."""
-        return list(self.reading.names)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
-        return self.points.shape[0], self.points.shape[1]
-
-    @property
-    def dtypes(self) -> list[str]:
-        """What each column holds."""
-        return ["object" if levels else "float64" for levels in self.reading.levels]
-
     def __len__(self) -> int:
         return len(self.points)
 
-    def __getitem__(self, names: Any) -> Any:
-        if isinstance(names, list):
-            places = [self.reading.names.index(name) for name in names]
-            levels = tuple(self.reading.levels[k] for k in places)
-            reading = Reading(tuple(names), levels, gaps=self.reading.gaps)
-            return replace(self, reading=reading, points=self.points[:, places])
-        if isinstance(names, tuple):  # rows, as an array has them: known[rows, ...]
-            return self.rows(names[0])
-        place = self.reading.names.index(names)
-        column, own = self.points[:, place], self.reading.levels[place]
-        return np.array(own, dtype=object)[column.astype(np.int64)] if own else column
+    @cached_property
+    def table(self) -> CellTable:
+        """The rows as a data frame, which weighters read."""
+        columns = zip(self.reading.names, self.reading.levels, self.points.T, strict=True)
+        return CellTable({name: _cells(name, own, x) for name, own, x in columns})
 
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        return self.points.astype(dtype or np.float64)
+
+def _cells(name: str, levels: tuple[str, ...], x: Real) -> Cells:
+    if levels:
+        return Cells(name, "category", x.astype(np.intp), levels)
+    return Cells(name, "number", np.where(x == GAP, np.nan, x))
 
 
 # How far a sample, with its weights, is from margins.
@@ -106,12 +92,10 @@ class Balance(NamedTuple):
     gap: float  # their difference; of a mean and a standard deviation, in units of the latter
 
 
-def balance_of(margins: Margins, X: Any, weight: Any = None) -> list[Balance]:
+def balance_of(known: KnownRows, weight: Any = None) -> list[Balance]:
     """Compare all shares, means and standard deviations with those of a weighted sample."""
-    names = tuple(margins.columns)
-    features, means, labels = moment_features(margins, names)
-    levels = tuple(levels_of(margins, name) for name in names)
-    Z = Reading(names, levels, features, gaps_of(margins)).encode(X)
+    features, means, labels = moment_features(known.margins, known.reading.names)
+    Z = columns_of(features, known.points)
     w = row_weights(len(Z), weight, name="weight").w
     found: Real = w @ Z / w.sum()
     rows = []

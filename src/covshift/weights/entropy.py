@@ -15,7 +15,7 @@ from ..data.parameters import Rules, flag, number, whole
 from ..exceptions import NoOverlapError, WeightWarning
 from ..margins import Margins
 from ..margins.features import moment_features
-from ..margins.reading import Reading, reading_of, refuse_outside
+from ..margins.reading import Reading, reading_of
 from ..numerics.array import Real
 from ..numerics.quiet import quiet
 from .base import LogRatioWeighter
@@ -127,7 +127,6 @@ class EntropyBalancing(LogRatioWeighter):
 
     def _read(self, margins: Margins, X: Any) -> Reading:
         reading = reading_of(margins, X, margins.columns, type(self).__name__)
-        refuse_outside(margins, reading, reading.encode(X), strict=True)
         return replace(reading, features=moment_features(margins, reading.names)[0])
 
     def _fit_margins(self, Z: Real, margins: Margins) -> Real:

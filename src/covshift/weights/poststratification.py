@@ -11,7 +11,7 @@ from ..data.parameters import Rules, flag, whole
 from ..exceptions import InputError, WeightWarning
 from ..margins import Margins
 from ..margins.cells import CrossTable
-from ..margins.reading import Reading, reading_of, refuse_outside, table_parts
+from ..margins.reading import Reading, reading_of, table_parts
 from ..numerics.array import Real
 from .base import Weighter
 from .cells import OR_LEFT_OUT, CellTable, crossed, feature_axes, table_of
@@ -75,9 +75,7 @@ class PostStratification(Weighter):
 
     def _read(self, margins: Margins, X: Any) -> Reading:
         columns, _ = self._chosen(margins)
-        reading = reading_of(margins, X, columns, type(self).__name__, asked=True)
-        refuse_outside(margins, reading, reading.encode(X), strict=True)
-        return reading
+        return reading_of(margins, X, columns, type(self).__name__, asked=True)
 
     def _fit_margins(self, Z: Real, margins: Margins) -> Real:
         columns, part = self._chosen(margins)

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from ..data.parameters import Rules, flag, number, whole
 from ..exceptions import NoOverlapError, WeightWarning
 from ..margins import Margins
-from ..margins.reading import Reading, cell_columns, reading_of, refuse_outside, table_parts
+from ..margins.reading import Reading, cell_columns, reading_of, table_parts
 from ..numerics.array import Real, Whole
 from . import cells
 from .base import Weighter
@@ -108,9 +108,7 @@ class Raking(Weighter):
         self.max_iter = max_iter
 
     def _read(self, margins: Margins, X: Any) -> Reading:
-        reading = reading_of(margins, X, cell_columns(margins), type(self).__name__)
-        refuse_outside(margins, reading, reading.encode(X), strict=True)
-        return reading
+        return reading_of(margins, X, cell_columns(margins), type(self).__name__)
 
     def _fit_margins(self, Z: Real, margins: Margins) -> Real:
         names = cell_columns(margins)

@@ -17,7 +17,7 @@ from ...data.validation import is_margins, unwrap_target
 from ...exceptions import InputError, NoOverlapError, OverlapWarning
 from ...margins import Margins
 from ...margins.features import cdf_features
-from ...margins.reading import Reading, cell_columns, reading_of, refuse_outside
+from ...margins.reading import Reading, cell_columns, reading_of
 from ...numerics.array import Real, like
 from ...numerics.hashing import Keys, row_hash
 from ...numerics.parallel import one_blas_thread
@@ -318,8 +318,8 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
                 "Margins give the distribution functions of single columns, not rows: use "
                 "CDFWeights(views='additive') and a penalty other than 'cv'."
             )
-        reading = reading_of(margins, X, cell_columns(margins), type(self).__name__)
-        refuse_outside(margins, reading, reading.encode(X), strict=False)
+        who = type(self).__name__
+        reading = reading_of(margins, X, cell_columns(margins), who, strict=False)
         return replace(reading, features=cdf_features(margins, reading.names)[0])
 
     def _fit_margins(self, Z: Real, margins: Margins) -> Real:
