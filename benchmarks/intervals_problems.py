@@ -238,6 +238,7 @@ class Known:
     """Stands for `Shift`: the true density ratio."""
 
     weighter = scaler = None
+    notes = ()
 
     def __init__(self, ratio):
         self.ratio = ratio
