@@ -11,12 +11,12 @@ import pytest
 from command import covshift, rows, write
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from tables import read_table
 
 from covshift.cli.commands import COMMANDS, command
 from covshift.exceptions import InputError
 from covshift.files.questions import Asked
 from covshift.files.reading import ReadOptions as ReadOptions
-from covshift.files.table import read_table
 
 SHARED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 

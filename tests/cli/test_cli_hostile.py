@@ -15,10 +15,10 @@ import time
 import numpy as np
 import pytest
 from command import covshift, rows, write
+from tables import read_table
 
 from covshift.exceptions import InputError
 from covshift.files import memory as room
-from covshift.files.table import read_table
 from covshift.files.writing import inert
 
 ENVIRONMENT = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}

@@ -164,7 +164,7 @@ def test_what_can_be_read_in_two_ways_is_asked_about_or_decided(
 
 
 def test_declared_dates_become_days(tmp_path):
-    from covshift.files.table import read_table
+    from tables import read_table
 
     path = write(tmp_path / "t.csv", "d,x\n1970-01-02,1\n1970-01-03T12:00,2\n")
     assert read_table(str(path), {"d": "date"}).columns["d"].values.tolist() == [1.0, 2.5]

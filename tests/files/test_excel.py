@@ -11,12 +11,12 @@ from datetime import date, datetime, timedelta
 import numpy as np
 import pytest
 from command import covshift
+from tables import read_table
 
 from covshift.exceptions import InputError
 from covshift.files.excel import header_place
 from covshift.files.frame import open_frame
 from covshift.files.reading import ReadOptions, book_and_sheet, missing_words
-from covshift.files.table import read_table
 
 openpyxl = pytest.importorskip("openpyxl", reason="openpyxl is not installed")
 

@@ -24,6 +24,7 @@ import pytest
 from command import covshift
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tables import read_table
 
 from covshift.encoding.cells import read_cells
 from covshift.exceptions import InputError
@@ -31,7 +32,6 @@ from covshift.files import encodings
 from covshift.files.frame import open_frame
 from covshift.files.reading import ReadOptions
 from covshift.files.separators import found_separator
-from covshift.files.table import read_table
 
 ROWS = 40
 DAYS = [date(2026, 1, 1) + timedelta(days=5 * k) for k in range(ROWS)]

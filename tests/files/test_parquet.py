@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tables import read_table
 
 from covshift.distributed import from_parquet
 from covshift.exceptions import InputError
 from covshift.files.arrow import ArrowFiles
-from covshift.files.table import read_table
 
 NAN = float("nan")
 NEW_YEAR = (date(2026, 1, 1) - date(1970, 1, 1)).days

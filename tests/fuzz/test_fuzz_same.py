@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LinearRegression
 
 from covshift import Margins, Predictions, estimate, evaluate
-from covshift.files.table import read_table
+from covshift.files.frame import read_frame
 
 SEEDS, SIZES = st.integers(0, 2**16), st.integers(14, 30)
 WEIGHTERS = st.sampled_from(["entropy", "gaussian-ratio", "cdf"])
@@ -160,7 +160,7 @@ def test_a_file_and_its_frame(tmp_path_factory, seed, size, separator):
     for name, part in (("same train", train), ("same target", target)):
         path = folder / f"{name}.csv"
         part.to_csv(path, sep=separator, index=False, quoting=csv.QUOTE_NONNUMERIC)
-        tables.append(unless_refused(read_table, str(path)))
+        tables.append(unless_refused(read_frame, str(path)))
     found = ask(tables[0], y, tables[1])
     one = ask(train, y, target)
     if one is None and found is None:

@@ -12,9 +12,9 @@ import pyarrow as pa
 from fuzz.cases import fuzz, unless_refused
 from hypothesis import assume
 from hypothesis import strategies as st
+from tables import read_table
 
 from covshift import TableEncoder
-from covshift.files.table import read_table
 
 WORDS = st.text(st.characters(codec="utf-8", exclude_categories=["C"]), min_size=1, max_size=4)
 NUMBERS = st.floats(-1e9, 1e9, allow_subnormal=False) | st.integers(-(10**6), 10**6).map(float)

@@ -17,8 +17,7 @@ from ..encoding.decide import decide
 from ..encoding.words import as_numbers
 from ..exceptions import InputError
 from ..files.declared import ColumnOptions
-from ..files.frame import about, open_frame, read_frame
-from ..files.missing import unmet_note
+from ..files.frame import about, notes_of, open_frame, read_frame
 from ..files.questions import Asked
 from ..files.reading import ReadOptions, named_dates
 from ..files.samples import TwoFiles
@@ -227,7 +226,7 @@ def training_rows(options: Roles, margins: Margins, roles: Mapping[str, Any]) ->
     file = read_frame(options.train, replace(options.reading(), kinds={**kinds, **roles}))
     said, names = about(file), file.column_names
     _check_there(said.title, names, roles)
-    console.tell(*said.notes, *unmet_note(said.unmet, [said.title]))
+    console.tell(*notes_of(said))
     label = getattr(options, "label", None)
     published = Margins.from_json(options.target).columns
     for option, name in (("--label", label), *(("--drop", name) for name in options.drop)):
@@ -304,9 +303,8 @@ def read_features(
     if decisions and declared.ask:
         raise Asked(decisions, (title, title))
     columns = {name: _taken_as(part, made.kinds.get(name)) for name, part in made.train.items()}
-    said = about(frame)
-    notes = [*said.notes, *unmet_note(said.unmet, [title])]
-    return frame, CellTable(columns), [*notes, *(note.of_command() for note in made.notes)]
+    notes = [*notes_of(about(frame)), *(note.of_command() for note in made.notes)]
+    return frame, CellTable(columns), notes
 
 
 def _taken_as(cells: Cells, kind: str | None) -> Cells:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from ..numerics.progress import Progress
 from ..show.notes import Note
 from .arrays import library, numbers, texts
 from .memory import check_size
-from .missing import MissingValues, missing_in, unmet
+from .missing import MissingValues, missing_in, unmet, unmet_note
 from .reading import ReadOptions
 from .sources import opened
 from .text import may_be_index, no_name
@@ -31,6 +31,7 @@ from .values import as_kind, coded_in, days_of, floats_of, holds_text
 
 _ROWS = 100_000  # of a block
 _KEY = b"covshift"  # of what a table says about its file
+_TITLE = "\0"  # stands for the title of a file
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,21 @@ def about(frame: Any) -> About:
     """Return what reading found out about the file of a frame."""
     data = json.loads(frame.schema.metadata[_KEY])
     return About(**{**data, "notes": [Note(**note) for note in data["notes"]]})
+
+
+def notes_of(*files: Any) -> list[Note]:
+    """Return what reading found out about files; what holds for several is said once."""
+    said: dict[Note, dict[str, None]] = {}
+    for file in files:
+        for note in file.notes:
+            alike = replace(note, text=note.text.replace(file.title, _TITLE))
+            said.setdefault(alike, {})[file.title] = None
+    notes = [
+        replace(note, text=note.text.replace(_TITLE, " and ".join(titles)))
+        for note, titles in said.items()
+    ]
+    lost = frozenset.intersection(*(frozenset(file.unmet) for file in files))
+    return [*notes, *unmet_note(lost, dict.fromkeys(file.title for file in files))]
 
 
 def read_frame(source: str, reading: ReadOptions | None = None) -> Any:

@@ -25,6 +25,7 @@ from ..show.notes import Note
 from ..show.words import named
 from .declared import ColumnOptions, check_declared, check_levels
 from .encoding import MISSING_LEVEL, Encoding
+from .frame import notes_of
 from .labels import (
     Labels,
     Outcomes,
@@ -36,7 +37,7 @@ from .labels import (
 from .one_file import File, cells_of, ids_of, repeats_of, weights_of
 from .questions import Asked, doubtful, found_id
 from .reading import ReadOptions, book_and_sheet
-from .table import Table, notes_of
+from .table import Table
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,8 @@ from ..show.notes import Note
 from .arrays import library, plain
 from .columns import Column, Kind, objects, text_column
 from .frame import About, about, read_frame
-from .missing import unmet_note
 from .reading import ReadOptions
 from .values import days_of, floats_of, holds_numbers
-
-_TITLE = "\0"  # stands for the title of a table
 
 
 @dataclass(frozen=True)
@@ -105,18 +102,3 @@ def _words(cells: Any) -> Any:
         places = plain(coded.indices, np.int32, -1)
         parts.append(objects([*words, None])[places])
     return np.concatenate(parts) if parts else objects([])
-
-
-def notes_of(*tables: Table) -> list[Note]:
-    """Return what reading found out about tables; what holds for several is said once."""
-    said: dict[Note, dict[str, None]] = {}
-    for table in tables:
-        for note in table.notes:
-            alike = replace(note, text=note.text.replace(table.title, _TITLE))
-            said.setdefault(alike, {})[table.title] = None
-    notes = [
-        replace(note, text=note.text.replace(_TITLE, " and ".join(titles)))
-        for note, titles in said.items()
-    ]
-    lost = frozenset.intersection(*(table.unmet for table in tables))
-    return [*notes, *unmet_note(lost, dict.fromkeys(table.title for table in tables))]
