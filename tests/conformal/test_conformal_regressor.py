@@ -37,13 +37,11 @@ RECORD = json.loads(
 class Known(Weighter):
     """The density ratio of N(shift, 1) and N(0, 1) in the first column."""
 
-    _part = True  # no warnings where it is wrong on purpose
-
     def __init__(self, shift=0.0):
         self.shift = shift
 
-    def _fit(self, X, T, share):
-        return self._ratio(X)
+    def _solve(self, problem):
+        return self._ratio(problem.X)
 
     def _ratio(self, X):
         return np.exp(self.shift * X[:, 0] - self.shift**2 / 2)

@@ -242,9 +242,9 @@ def test_a_classifier_that_takes_no_weights_is_refused():
 class Plain(Weighter):
     """Knows nothing of shares of the training rows."""
 
-    def _fit(self, X, T, share):
-        self._center = share @ T
-        return self._ratio(X)
+    def _solve(self, problem):
+        self._center = problem.share @ problem.T
+        return self._ratio(problem.X)
 
     def _ratio(self, X):
         return np.exp(-np.abs(X - self._center).sum(axis=1))

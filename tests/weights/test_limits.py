@@ -12,7 +12,7 @@ from covshift import Margins, Reweighted, estimate
 from covshift.exceptions import WeightWarning
 from covshift.persistence import load, save
 from covshift.weights import CDFWeights, EntropyBalancing, Raking
-from covshift.weights.cells import bounded_tilt
+from covshift.weights.tilt import bounded_tilt
 
 WEIGHTERS = {
     "entropy": EntropyBalancing,

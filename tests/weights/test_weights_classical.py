@@ -32,10 +32,11 @@ from covshift.weights import (
     NearestNeighbors,
     Weighter,
     as_weighter,
+    cdf_mismatch,
+    effective_sample_size,
     kliep,
     neighbors,
 )
-from covshift.weights.base import cdf_mismatch, effective_sample_size
 from covshift.weights.points import distinct, fold_of, squared_distances
 
 CLASSICAL = [
@@ -116,8 +117,9 @@ def test_scikit_learn_checks(estimator, check):
 class Inverted(Weighter):
     """The mistake of some packages: p / q in the place of q / p."""
 
-    def _fit(self, X, T, share):
-        self._inner = GaussianRatio().fit(X, X_target=T, target_weight=share)
+    def _solve(self, problem):
+        given = {"X_target": problem.T, "target_weight": problem.share}
+        self._inner = GaussianRatio().fit(problem.X, **given)
         return 1 / np.maximum(self._inner.weights_, 1e-6)
 
     def _ratio(self, X):
@@ -130,8 +132,8 @@ def test_the_contract_finds_inverted_weights():
 
 
 class Careless(Weighter):
-    def _fit(self, X, T, share):
-        return 1.0 + (np.arange(len(X)) % 2)
+    def _solve(self, problem):
+        return 1.0 + (np.arange(len(problem.X)) % 2)
 
     def _ratio(self, X):
         return 1.0 + (np.arange(len(X)) % 2)
@@ -692,8 +694,8 @@ class Broken(Weighter):
     def __init__(self, value=np.nan):
         self.value = value
 
-    def _fit(self, X, T, share):
-        return np.full(len(X), self.value)
+    def _solve(self, problem):
+        return np.full(len(problem.X), self.value)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -1.0, 0.0, 1e-310])
@@ -703,7 +705,7 @@ def test_unusable_weights_are_an_error(value):
 
 
 def test_a_weighter_says_what_it_lacks():
-    with pytest.raises(NotImplementedError, match="Weighter does not implement _fit"):
+    with pytest.raises(NotImplementedError, match="Weighter does not implement _solve"):
         Weighter().fit([[0.0]])
 
 

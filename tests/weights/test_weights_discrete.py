@@ -281,8 +281,8 @@ def test_the_width_of_repeated_values_is_the_most_likely_for_single_rows():
 class Helpless(EnergyWeights):
     """Even weights wherever values repeat."""
 
-    def _fit(self, X, T, share):
-        found = super()._fit(X, T, share)
+    def _solve(self, problem):
+        X, found = problem.X, super()._solve(problem)
         self._helpless = len(np.unique(X, axis=0)) < len(X)
         return np.ones(len(X)) if self._helpless else found
 
@@ -293,8 +293,8 @@ class Helpless(EnergyWeights):
 class Uneven(EnergyWeights):
     """Of equal rows the first weighs more."""
 
-    def _fit(self, X, T, share):
-        found = super()._fit(X, T, share)
+    def _solve(self, problem):
+        X, found = problem.X, super()._solve(problem)
         repeated = np.ones(len(X), dtype=bool)
         repeated[np.unique(X, axis=0, return_index=True)[1]] = False
         return np.where(repeated, 0.9, 1.0) * found
@@ -395,8 +395,8 @@ def test_rows_that_are_all_different_weigh_as_before(name, weighted):
 
 
 class Even(Weighter):
-    def _fit(self, X, T, share):
-        return np.ones(len(X))
+    def _solve(self, problem):
+        return np.ones(len(problem.X))
 
 
 def test_weights_that_leave_the_shift_say_so():

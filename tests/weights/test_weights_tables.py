@@ -446,8 +446,8 @@ def test_unseen_levels_warn_and_have_finite_weights():
 class Lazy(Weighter):
     """Leaves all weights at one."""
 
-    def _fit(self, X, T, share):
-        return np.ones(len(X))
+    def _solve(self, problem):
+        return np.ones(len(problem.X))
 
 
 def test_warnings_name_the_columns_of_a_frame():

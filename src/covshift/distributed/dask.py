@@ -18,10 +18,10 @@ from ..numerics.array import Real, to_numpy
 from ..numerics.hashing import Keys, row_hash
 from ..numerics.support import beyond_extremes
 from ..operators.line_vectors import LineRows, LineTarget
-from ..weights.base import column_sides
 from ..weights.cdf.thresholds import ThresholdMatching, add
 from ..weights.cdf.views import TargetSide
 from ..weights.cdf.weighter import CDFWeights
+from ..weights.problem import column_sides
 from .blocks import run_block_fit
 from .cluster import Cluster, Partitions, dask_module, empty_frame, is_dask, named, partitions
 from .target import (
@@ -292,7 +292,7 @@ def fit_weights(
     estimator._sides = column_sides(high, target.T, target.share, None)
     if estimator._sides is not None:
         X = cluster.mapped(_seen, X, estimator._sides)
-    lines = estimator._target(estimator._seen(target.T), target.share)
+    lines = estimator._target(estimator._seen(target.T), target.share, None)
     if not isinstance(lines, LineTarget):
         raise InputError(
             f"views={estimator.views!r} are not views of one dimension, which alone are fitted on "
@@ -301,7 +301,8 @@ def fit_weights(
     some = [x for x, count in zip(X, counts, strict=True) if count]
     parts = ClusterParts(cluster, cluster.kept(cluster.mapped(_rows, some, lines)))
     problem = ThresholdMatching(parts, N, lines)
-    match = estimator._match_rows(problem, N, target.size, gaps, keys)
+    names = getattr(estimator, "feature_names_in_", None)
+    match = estimator._match_rows(problem, N, target.size, gaps, keys, names=names)
     weigh = partial(_weigh, match.ratio)
     sums = cluster.joined(cluster.mapped(_moments, cluster.mapped(weigh, X, lines)), _added)
     total, squares = np.asarray(sums)

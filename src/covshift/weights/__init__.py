@@ -9,7 +9,7 @@ from typing import Any
 from ..exceptions import InputError, InputTypeError
 from ..registry import Names, WeighterEntry
 from ..show.words import meant
-from .base import Weighter, cdf_mismatch, effective_sample_size
+from .base import Weighter, effective_sample_size
 from .cdf.weighter import CDFWeights
 from .discriminative import Discriminative
 from .energy import EnergyWeights
@@ -21,6 +21,7 @@ from .kmm import KMM
 from .neighbors import NearestNeighbors
 from .poststratification import PostStratification
 from .raking import Raking
+from .shift import cdf_mismatch
 from .tilted import TiltedCDFWeights
 from .ulsif import RULSIF, ULSIF
 

@@ -20,7 +20,8 @@ from ..numerics.progress import track
 from ..numerics.quiet import alone
 from .base import LogRatioWeighter
 from .m_estimation import Influences, coefficients_of, design_matrix, logistic_odds, penalty_of
-from .points import fold_of, mean_over_equal, pooled_units
+from .points import fold_of, mean_over_equal
+from .problem import Problem
 
 _EQUAL_MEANS = 1e-12  # difference that rounding leaves, in standard deviations
 
@@ -99,41 +100,38 @@ class Discriminative(LogRatioWeighter):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _fit_log(self, X: Real, T: Real, share: Real) -> Real:
-        self._units = pooled_units(X, T, share, own=self._own)
+    def _solve_log(self, problem: Problem) -> Real:
+        share, own = problem.share, problem.own
+        self._units = problem.units(by_feature=False)
         weighted = takes_sample_weight(self._template())
-        for name, shares in (("target_weight", share), ("sample_weight", self._own)):
+        for name, shares in (("target_weight", share), ("sample_weight", own)):
             if not weighted and np.ptp(shares) > 1e-9 * shares.max():
                 raise InputError(
                     f"{name} was given, but {type(self.classifier).__name__} takes no "
                     "sample_weight. Use a classifier that does, such as LogisticRegression, or "
                     "repeat the rows."
                 )
-        X, T = self._features(X), self._features(T)
+        X, T = self._features(problem.X), self._features(problem.T)
         T, share = T[share > 0], share[share > 0]
-        self.classifier_, self._log_prior = self._classifier(X, self._own, T, share, weighted)
-        folds = np.zeros(len(X), dtype=np.int64)
-        group = copies(X, T)
-        if self.cv is not None:
-            rng = check_random_state(self.random_state)
-            folds = fold_of(X, self.cv, rng)
-            if group is not None:
-                folds = together(folds, group, len(X), rng)
-        folds, away = folds[: len(X)], folds[len(X) :]  # the target's, where it holds copies
-        if folds.max() == 0:  # not asked for, or one row alone
+        self.classifier_, self._log_prior = self._classifier(X, own, T, share, weighted)
+        if self.cv is None:
             return self._log_odds(self.classifier_, self._log_prior, X)
-        log_ratio = np.empty(len(X))
-        n_folds = int(folds.max()) + 1
+        rng, group = check_random_state(self.random_state), copies(X, T)
+        folds = fold_of(X, self.cv, rng)
+        if group is not None:
+            folds = together(folds, group, len(X), rng)
+        folds, away = folds[: len(X)], folds[len(X) :]  # the target's, where it holds copies
+        if folds.max() == 0:  # one row alone
+            return self._log_odds(self.classifier_, self._log_prior, X)
+        log_ratio, n_folds = np.empty(len(X)), int(folds.max()) + 1
         label = "Discriminative: folds"
         for fold in track(range(n_folds), n_folds, label, verbose=bool(self.verbose)):
             held = folds == fold
-            own = shares_of(self._own[~held])
             there = slice(None) if group is None else away != fold
-            shares = shares_of(share[there])
-            fitted = self._classifier(X[~held], own, T[there], shares, weighted)
-            log_ratio[held] = self._log_odds(*fitted, X[held])
+            parts = X[~held], shares_of(own[~held]), T[there], shares_of(share[there])
+            log_ratio[held] = self._log_odds(*self._classifier(*parts, weighted), X[held])
         # P(train | x), both samples counted alike
-        training = mean_over_equal(X, expit(-log_ratio), self._own)
+        training = mean_over_equal(X, expit(-log_ratio), own)
         return np.asarray(np.where(training == expit(-log_ratio), log_ratio, -logit(training)))
 
     def _log_ratio(self, X: Real) -> Real:

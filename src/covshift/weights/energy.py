@@ -14,8 +14,9 @@ from ..numerics.array import Real
 from ..numerics.progress import warn_if_slow
 from ..numerics.qp import solve_simplex
 from .base import Weighter
-from .points import blocks, check_fits, pooled_units, target_mean
+from .points import blocks, check_fits, target_mean
 from .points import distinct_rows as distinct
+from .problem import Problem
 
 _SECONDS = 1e-4  # of a fit, for every million of N^3
 _SECONDS_OF_PAIR = 3e-9  # of target rows
@@ -103,13 +104,11 @@ class EnergyWeights(Weighter):
         self.refuse_above = refuse_above
         self.verbose = verbose
 
-    def _fit(self, X: Real, T: Real, share: Real) -> Real:
-        N = len(X)
-        self._units = pooled_units(
-            X, T, share, own=self._own, standardize=self.standardize, groups=self._groups
-        )
+    def _solve(self, problem: Problem) -> Real:
+        X, T, share, N = problem.X, problem.T, problem.share, len(problem.X)
+        self._units = problem.units(standardize=self.standardize)
         # Equal rows are one point: they have equal weights.
-        X, g, place = distinct(self._units(X), masses(self._own))
+        X, g, place = distinct(self._units(X), masses(problem.own))
         check_fits(len(X), self.refuse_above, "EnergyWeights", _SECONDS)
         T, share, _ = distinct(self._units(T[share > 0]), share[share > 0])
         warn_if_slow(

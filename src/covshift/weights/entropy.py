@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.linalg import lstsq
 from sklearn.exceptions import ConvergenceWarning
 
 from ..data.parameters import Rules, flag, number, whole
@@ -17,18 +16,15 @@ from ..margins import Margins
 from ..margins.features import moment_features
 from ..margins.reading import Reading, reading_of
 from ..numerics.array import Real
-from ..numerics.quiet import quiet
-from .base import LogRatioWeighter
-from .cells import bounded_tilt
+from .base import LARGEST_EXPONENT, Weighter
 from .limits import LIMITS, clipped, inside, only_one
 from .m_estimation import Influences, tilted
 from .points import pooled_units
+from .problem import Problem
+from .tilt import Tilt, bounded_tilt, free_tilt
 
-_FEW_MOMENTS = 300
-_LARGEST_STEP = 50.0  # of a log weight, in one step of Newton's method
 
-
-class EntropyBalancing(LogRatioWeighter):
+class EntropyBalancing(Weighter):
     """Weights of largest entropy under which the moments are those of the target.
 
         minimise  sum_i w_i log w_i   over   mean of w_i f(x_i) = target mean of f,  mean w = 1 ,
@@ -40,7 +36,7 @@ class EntropyBalancing(LogRatioWeighter):
 
     With ``sample_weight`` the means over i are weighted, and the entropy is relative to these
     weights: survey statistics calls it calibration by raking. With ``limits`` the tilt is clipped
-    to these, and theta solves the clipped equations (`weights._bounded_tilt`).
+    to these, and theta solves the clipped equations (`covshift.weights.tilt`).
 
     Parameters
     ----------
@@ -97,7 +93,6 @@ class EntropyBalancing(LogRatioWeighter):
     """
 
     _takes_sample_weight = True
-    _labels: Sequence[str] = ()  # of the moments that margins give, while fit runs
 
     _rules: ClassVar[Rules] = {
         "moments": whole(1, 2),
@@ -129,44 +124,30 @@ class EntropyBalancing(LogRatioWeighter):
         reading = reading_of(margins, X, margins.columns, type(self).__name__)
         return replace(reading, features=moment_features(margins, reading.names)[0])
 
-    def _fit_margins(self, Z: Real, margins: Margins) -> Real:
-        _, means, self._labels = moment_features(margins, tuple(margins.columns))
-        try:
-            return self._fit(Z, means[None, :], np.ones(1))
-        finally:
-            del self._labels
+    def _solve_margins(self, problem: Problem, margins: Margins) -> Real:
+        _, means, labels = moment_features(margins, tuple(margins.columns))
+        target = replace(problem, T=means[None, :], share=np.ones(1))
+        return self._balanced(target, labels)
 
-    def _fit(self, X: Real, T: Real, share: Real) -> Real:
-        self._level: float | None = None
-        if self.limits is None:
-            return super()._fit(X, T, share)
-        with quiet(ConvergenceWarning):
-            try:
-                raw = super()._fit(X, T, share)
-                free: Real | None = raw / float(self._own @ raw)
-            except NoOverlapError:
-                self.coef_, self.n_iter_, free = np.zeros(0), self.max_iter, None
-        self._unlimited = free
-        if free is not None and inside(free, self.limits):
-            return raw
-        return self._within_limits(X, T, share)
+    def _solve(self, problem: Problem) -> Real:
+        return self._balanced(problem, ())
 
-    def _within_limits(self, X: Real, T: Real, share: Real) -> Real:
-        """Clip the tilt, and solve the clipped equations; tell of what is left."""
-        Z, center = self._centred(X, T, share)
-        if only_one(self.limits):
-            self.coef_, self._level = np.zeros(Z.shape[1]), 0.0
-            gap, exact = self._own @ Z, False
-        else:
-            start = self.coef_ if len(self.coef_) else np.zeros(Z.shape[1])
-            low, high = (float(end) for end in self.limits)
-            given = {"reg": float(self.reg), "tol": max(self.tol, 1e-10)}
-            tilt = bounded_tilt(Z, self._own, low, high, start=start, **given)
-            self.coef_, self._level = tilt.theta, tilt.level - float(center @ tilt.theta)
-            gap, exact = tilt.gap, tilt.exact
-        self.imbalance_ = float(np.abs(gap).max())
-        if not (exact or self.reg) and self.imbalance_ > max(self.tol, 1e-7):
-            name = self._moment_name(int(np.abs(gap).argmax()))
+    def _balanced(self, problem: Problem, labels: Sequence[str]) -> Real:
+        """Find the tilt, within limits where these bind; ``labels`` name the moments of margins."""
+        Z, center = self._centred(problem)
+        free = free_tilt(Z, problem.own, reg=float(self.reg), tol=self.tol, max_iter=self.max_iter)
+        self.n_iter_ = self.max_iter if free.unbounded else free.steps
+        self._bounded = self.limits is not None and (
+            free.unbounded or not inside(free.w, self.limits)
+        )
+        self._unlimited = None if free.unbounded else free.w
+        tilt = self._within_limits(Z, problem.own, free) if self._bounded else free
+        self.coef_, self.imbalance_ = tilt.theta, float(np.abs(tilt.gap).max())
+        self._level = tilt.level - float(center @ tilt.theta)
+        if not self._bounded:
+            self._judge(free, Z, problem, labels)
+        elif not (tilt.exact or self.reg) and self.imbalance_ > max(self.tol, 1e-7):
+            name = _moment_name(problem, labels, int(np.abs(tilt.gap).argmax()))
             warnings.warn(
                 f"Within limits={tuple(self.limits)} no weights balance all moments: {name} is off "
                 f"by {self.imbalance_:.2g} standard deviations, of what comes nearest. Widen the "
@@ -174,59 +155,33 @@ class EntropyBalancing(LogRatioWeighter):
                 WeightWarning,
                 stacklevel=5,
             )
-        return self._ratio(X)
+        return self._ratio(problem.X)
 
-    def _centred(self, X: Real, T: Real, share: Real) -> tuple[Real, Real]:
+    def _within_limits(self, Z: Real, own: Real, free: Tilt) -> Tilt:
+        """Clip the tilt, and solve the clipped equations."""
+        start = np.zeros(Z.shape[1]) if free.unbounded else free.theta
+        if only_one(self.limits):
+            return Tilt(np.zeros(Z.shape[1]), 0.0, np.ones(len(Z)), own @ Z, False)
+        low, high = (float(end) for end in self.limits)
+        given = {"reg": float(self.reg), "tol": max(self.tol, 1e-10)}
+        return bounded_tilt(Z, own, low, high, start=start, **given)
+
+    def _centred(self, problem: Problem) -> tuple[Real, Real]:
         """Moments of the rows less the target's (N, q), and the target's (q,), in their units."""
-        self._units = pooled_units(X, T, share, own=self._own)
-        f_X, f_T = self._raw_moments(X), self._raw_moments(T)
-        self._scales = pooled_units(f_X, f_T, share, own=self._own)
-        center = share @ self._scales(f_T)
-        return self._scales(f_X) - center, center
+        self._units = problem.units(by_feature=False)
+        f, f_target = self._raw_moments(problem.X), self._raw_moments(problem.T)
+        self._scales = pooled_units(f, f_target, problem.share, own=problem.own)
+        center = problem.share @ self._scales(f_target)
+        return self._scales(f) - center, center
 
     def _ratio(self, X: Real) -> Real:
-        level: float | None = getattr(self, "_level", None)
-        if level is None:
-            return super()._ratio(X)
-        with np.errstate(over="ignore"):
-            raw = np.exp(self._log_ratio(X) + level)
-        return clipped(raw, self.limits)
-
-    def _fit_log(self, X: Real, T: Real, share: Real) -> Real:
-        given, _ = self._centred(X, T, share)  # zero is the target
-        Q, Z = _in_their_span(given)
-        theta = np.zeros(Z.shape[1])
-        lowest = float(np.log(self._own.min()))  # no solution has a smaller value
-        value, gradient, weight = self._dual(Z, theta)
-        for step in range(self.max_iter + 1):
-            self.n_iter_ = step
-            if np.abs(gradient).max() <= self.tol:
-                break
-            if not self.reg and value < lowest - 1e-9:
-                self._refuse(given, weight)
-            theta, value, gradient, weight = self._newton(Z, theta, value, gradient, weight)
-        self.coef_ = theta if Q is None else Q @ theta
-        self.imbalance_ = float(np.abs(weight @ given).max())
-        if np.abs(gradient).max() > max(self.tol, 1e-7):
-            if not self.reg and value < 0.9 * lowest:
-                self._refuse(given, weight)  # all weight on a row or two, and still not balanced
-            warnings.warn(
-                f"EntropyBalancing did not converge in max_iter={self.max_iter} steps: a moment "
-                f"still differs by {self.imbalance_:.2g} standard deviations. Raise max_iter, or "
-                "allow a difference with reg > 0.",
-                ConvergenceWarning,
-                stacklevel=6,
-            )
-        return self._log_ratio(X)
-
-    def _log_ratio(self, X: Real) -> Real:
         with np.errstate(over="ignore", invalid="ignore"):
-            value = self._scales(self._raw_moments(X)) @ self.coef_
-        return np.nan_to_num(value, nan=-np.inf, neginf=-np.inf)
+            value = self._scales(self._raw_moments(X)) @ self.coef_ + self._level
+        value = np.nan_to_num(value, nan=-np.inf, neginf=-np.inf)
+        return clipped(np.exp(np.minimum(value, LARGEST_EXPONENT)), self.limits)
 
     def _has_mean_influence(self) -> bool:
-        bounded = getattr(self, "_level", None) is not None
-        return getattr(self, "_reading", None) is None and not bounded
+        return getattr(self, "_reading", None) is None and not self._bounded
 
     def _mean_influence(
         self, values: Real, X: Real, T: Real, d: Real, share: Real
@@ -244,73 +199,41 @@ class EntropyBalancing(LogRatioWeighter):
                 parts.append(Z[:, first] * Z[:, second])
         return np.hstack(parts)
 
-    def _dual(self, Z: Real, theta: Real) -> tuple[float, Real, Real]:
-        """Value and gradient of the dual, and the shares of the rows, (N,)."""
-        exponent = Z @ theta
-        top = float(exponent.max())
-        raw = self._own * np.exp(exponent - top)
-        value = top + float(np.log(raw.sum())) + self.reg / 2 * float(theta @ theta)
-        weight = raw / raw.sum()
-        return value, weight @ Z + self.reg * theta, weight
-
-    def _newton(
-        self, Z: Real, theta: Real, value: float, gradient: Real, weight: Real
-    ) -> tuple[Real, float, Real, Real]:
-        """One step of Newton's method with backtracking."""
-        mean = weight @ Z
-        H = (Z * weight[:, None]).T @ Z - np.outer(mean, mean)
-        ridge = self.reg + 1e-13 * max(float(np.trace(H)) / len(H), 1e-13)
-        H[np.diag_indices_from(H)] += ridge
-        driver = "gelsd" if len(H) <= _FEW_MOMENTS else "gelsy"  # a tenth of the time
-        direction = -lstsq(H, gradient, cond=1e-14, check_finite=False, lapack_driver=driver)[0]
-        largest = float(np.abs(Z @ direction).max())
-        direction *= min(1.0, _LARGEST_STEP / max(largest, 1e-300))
-        slope = float(gradient @ direction)
-        if not slope < 0:
-            direction, slope = -gradient, -float(gradient @ gradient)
-        t = 1.0
-        for _ in range(60):
-            found = self._dual(Z, theta + t * direction)
-            if found[0] <= value + 1e-4 * t * slope or abs(t * slope) < 1e-15 * (1 + abs(value)):
-                break
-            t /= 2
-        return theta + t * direction, *found
-
-    def _refuse(self, Z: Real, weight: Real) -> None:
-        n = len(self._units.center)
-        worst = np.argsort(-np.abs(weight @ Z))[:3]
-        low, high = Z.min(axis=0), Z.max(axis=0)
-        outside = np.flatnonzero((low > 0) | (high < 0))
-        columns = sorted({int(k) for k in (outside[:5] if len(outside) else worst) if k < n})
-        nameless = self._layout.columns is None and not self._labels
-        named = ", ".join(str(k) if nameless else self._moment_name(k) for k in columns)
-        where = f" ({'columns ' if nameless else ''}{named})" if columns else ""
-        raise NoOverlapError(
-            f"No weights give the training rows the moments of the target{where}: there is too "
-            "little overlap. Restrict the target, leave out features, use moments=1, or allow a "
-            "difference with reg > 0."
-        )
-
-    def _moment_name(self, k: int) -> str:
-        """What a message calls the k-th moment."""
-        columns, n = self._layout, len(self._units.center)
-        if self._labels:
-            return self._labels[k]
-        if columns.columns is None:
-            return f"moment {k}"
-        if k < 2 * n:
-            return f"{'the square of ' if k >= n else ''}{columns.column(k % n)}"
-        first, second = (int(part[k - 2 * n]) for part in np.triu_indices(n, 1))
-        return f"the product of {columns.column(first)} and {columns.column(second)}"
+    def _judge(self, free: Tilt, Z: Real, problem: Problem, labels: Sequence[str]) -> None:
+        """Refuse what no weights balance, and tell of steps that were too few."""
+        if free.unbounded:
+            n = problem.X.shape[1]
+            outside = np.flatnonzero((Z.min(axis=0) > 0) | (Z.max(axis=0) < 0))
+            worst = outside[:5] if len(outside) else np.argsort(-np.abs(free.gap))[:3]
+            columns = sorted({int(k) for k in worst if k < n})
+            nameless = problem.features.columns is None and not labels
+            named = ", ".join(
+                str(k) if nameless else _moment_name(problem, labels, k) for k in columns
+            )
+            where = f" ({'columns ' if nameless else ''}{named})" if columns else ""
+            raise NoOverlapError(
+                f"No weights give the training rows the moments of the target{where}: there is too "
+                "little overlap. Restrict the target, leave out features, use moments=1, or allow "
+                "a difference with reg > 0."
+            )
+        if not free.exact:
+            warnings.warn(
+                f"EntropyBalancing did not converge in max_iter={self.max_iter} steps: a moment "
+                f"still differs by {self.imbalance_:.2g} standard deviations. Raise max_iter, or "
+                "allow a difference with reg > 0.",
+                ConvergenceWarning,
+                stacklevel=6,
+            )
 
 
-def _in_their_span(Z: Real) -> tuple[Real | None, Real]:
-    """Return Q and ZQ, which has no more columns than rows; None and Z where that has not.
-
-    Every step of theta is a combination of rows of Z, so theta = Qa with Q orthonormal, and the
-    problem in a, with ZQ for Z, is the same one.
-    """
-    if Z.shape[1] <= Z.shape[0]:
-        return None, Z
-    Q, R = np.linalg.qr(Z.T)
-    return Q, np.asarray(R.T)
+def _moment_name(problem: Problem, labels: Sequence[str], k: int) -> str:
+    """What a message calls the k-th moment."""
+    features, n = problem.features, problem.X.shape[1]
+    if labels:
+        return labels[k]
+    if features.columns is None:
+        return f"moment {k}"
+    if k < 2 * n:
+        return f"{'the square of ' if k >= n else ''}{features.column(k % n)}"
+    first, second = (int(part[k - 2 * n]) for part in np.triu_indices(n, 1))
+    return f"the product of {features.column(first)} and {features.column(second)}"

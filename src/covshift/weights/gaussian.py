@@ -9,7 +9,7 @@ import numpy as np
 from ..data.parameters import Rules, number
 from ..numerics.array import Flags, Real
 from .base import LogRatioWeighter
-from .points import pooled_units
+from .problem import Problem
 
 _NO_SPREAD = 1e-12  # relative variance below which a direction counts as constant
 
@@ -65,12 +65,13 @@ class GaussianRatio(LogRatioWeighter):
     def __init__(self, shrinkage: float = 1e-3) -> None:
         self.shrinkage = shrinkage
 
-    def _fit_log(self, X: Real, T: Real, share: Real) -> Real:
-        self._units = pooled_units(X, T, share, own=self._own)
-        mean_X, S_X = _mean_and_covariance(self._units(X), self._own)
-        mean_T, S_T = _mean_and_covariance(self._units(T), share)
+    def _solve_log(self, problem: Problem) -> Real:
+        X, T = problem.X, problem.T
+        self._units = problem.units(by_feature=False)
+        mean_X, S_X = _mean_and_covariance(self._units(X), problem.own)
+        mean_T, S_T = _mean_and_covariance(self._units(T), problem.share)
         turn = np.eye(X.shape[1])
-        if self._groups is not None or self.encoder_ is not None:
+        if problem.groups is not None or problem.framed:
             both = np.concatenate([X, T])
             levels = np.asarray(np.isin(both, (0, 1)).all(axis=0))
             turn, S_X, S_T = _alike_in(levels, S_X, S_T)

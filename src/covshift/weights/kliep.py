@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, ClassVar
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dtrtrs
 from scipy.optimize import nnls
-from sklearn.utils import check_random_state
 
-from ..data.parameters import VERBOSE, Rules, flag, whole
 from ..numerics.array import Real, Whole
-from ..numerics.parallel import one_blas_thread
 from ..numerics.progress import track
-from .base import LARGEST_EXPONENT, Weighter
-from .points import (
-    CANDIDATES,
-    blocks,
-    candidates,
-    distinct,
-    draw_centers,
-    fold_of,
-    held_shares,
-    pooled_units,
-    squared_distances,
-    typical_distance,
-)
+from .kernel_ratio import KernelRatio, Setting, gaussian
+from .points import candidates, fold_of, held_shares, squared_distances
 
 _WIDEST, _NARROWEST = 4.0, 1 / 32  # times the median distance of the centres
 _MOST_WIDTHS = 9  # seven between these, and two to refine
@@ -38,7 +24,7 @@ _POOR_START = 1e-2  # likelihood of a point, relative to its best centre
 _NOT_REACHED = float(np.finfo(np.float64).tiny)  # below it, one over the likelihood overflows
 
 
-class KLIEP(Weighter):
+class KLIEP(KernelRatio):
     """Kullback-Leibler importance estimation procedure.
 
     w(x) = sum_l a_l K(x, c_l) with a Gaussian kernel, centres c_l among the target points, and
@@ -99,15 +85,6 @@ class KLIEP(Weighter):
     array([0.5, 1.1, 1.4])
     """
 
-    _takes_sample_weight = True
-
-    _rules: ClassVar[Rules] = {
-        "width": CANDIDATES,
-        "n_centers": whole(1),
-        "standardize": flag(),
-        "verbose": VERBOSE,
-    }
-
     def __init__(
         self,
         width: Any = "cv",
@@ -123,75 +100,62 @@ class KLIEP(Weighter):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _fit(self, X: Real, T: Real, share: Real) -> Real:
-        rng = check_random_state(self.random_state)
-        self._units = pooled_units(
-            X, T, share, own=self._own, standardize=self.standardize, groups=self._groups
-        )
-        X = self._units(X)
-        target = distinct(self._units(T), share)
-        T, share = target.points, target.share
-        chosen = draw_centers(T, share, self.n_centers, rng)
-        self.centers_ = T[chosen]  # (b, n)
-        unit = typical_distance(self.centers_, X)
+    def _choose(self, setting: Setting) -> tuple[Real, Real]:
+        unit, target = setting.unit, setting.target
         widths = candidates(self.width, np.array([unit]))
-        DX, DT = squared_distances(X, self.centers_), squared_distances(T, self.centers_)
-        problem = _Problem(DX, DT, self._own, share, chosen)
-        n_folds = min(_N_FOLDS, len(X), target.size)
-        folds = fold_of(X, n_folds, rng), held_shares(target, n_folds, rng)
-        with one_blas_thread((len(X) + len(T)) * len(self.centers_)):
-            self._choose(problem, folds, widths, unit)
-        return self._values(X)
-
-    def _choose(
-        self, problem: _Problem, folds: tuple[Whole, Real], widths: Real, unit: float
-    ) -> None:
-        n_folds = folds[1].shape[1]
-        search = _Search(lambda width: problem.score(width, *folds), verbose=bool(self.verbose))
+        likelihood = _Likelihood(setting)
+        n_folds = min(_N_FOLDS, len(setting.X), target.size)
         by_name = isinstance(self.width, str)
+        self.__dict__.pop("scores_", None)
         if n_folds == 1 or (len(widths) == 1 and not by_name):  # no choice, or no way to choose
             self.width_ = float(widths.max())
-        else:
-            self.width_ = search.coarse_to_fine(unit) if by_name else search.over(widths)
-            self.scores_ = search.scores
-        self._proportions, self._log_means = problem.solve(self.width_)
-        used = self._proportions > 0
-        self.coef_ = np.zeros(len(used))
-        self.coef_[used] = self._proportions[used] * np.exp(
-            np.minimum(-self._log_means[used], LARGEST_EXPONENT)
-        )
-
-    def _ratio(self, X: Real) -> Real:
-        return self._values(self._units(X))
-
-    def _values(self, X: Real) -> Real:
-        used = self._proportions > 0
-        centers, log_means = self.centers_[used], self._log_means[used]
-        values = np.empty(len(X))
-        for block in blocks(len(X), len(centers)):
-            exponent = squared_distances(X[block], centers) * (-0.5 / self.width_**2) - log_means
-            values[block] = np.exp(np.minimum(exponent, LARGEST_EXPONENT)) @ self._proportions[used]
-        return values
+            return likelihood.solve(self.width_)
+        rng, scores = setting.rng, dict[float, float]()
+        folds = fold_of(setting.X, n_folds, rng), held_shares(target, n_folds, rng)
+        tried = _downwards(unit, scores) if by_name else widths
+        most = _MOST_WIDTHS if by_name else len(widths)
+        for width in track(tried, most, "KLIEP: widths", verbose=bool(self.verbose)):
+            scores[float(width)] = likelihood.score(float(width), *folds)
+        self.scores_, self.width_ = scores, _best(scores)
+        return likelihood.solve(self.width_)
 
 
-class _Problem:
+def _downwards(unit: float, scores: dict[float, float]) -> Iterator[float]:
+    """Halve the width until the scores fall, then go half a step to both sides of the best."""
+    width = _WIDEST * unit
+    while width > _NARROWEST * unit and (not scores or _best(scores) < 4 * width):
+        yield width
+        width /= 2
+    best = _best(scores)
+    yield best * np.sqrt(2)
+    yield best / np.sqrt(2)
+
+
+def _best(scores: dict[float, float]) -> float:
+    """Width of the largest score; of equal scores the wider one wins."""
+    return max(scores, key=lambda width: (scores[width], width))
+
+
+class _Likelihood:
     """The likelihood at any width, from squared distances to the centres."""
 
-    def __init__(self, DX: Real, DT: Real, own: Real, share: Real, chosen: Whole) -> None:
+    def __init__(self, setting: Setting) -> None:
+        self.own, self.share, self.chosen = setting.own, setting.target.share, setting.chosen
+        DX = squared_distances(setting.X, setting.centers)
+        DT = squared_distances(setting.target.points, setting.centers)
         self.least = DX.min(axis=0)  # (b,)
         # Relative to the nearest training row, so that no column of the kernel vanishes.
         # A line for each centre: a step of the solver reads those of the few that matter.
         self.DX, self.DT = _lines(DX, self.least), _lines(DT, self.least)  # (b, N), (b, M)
-        self.own, self.share, self.chosen = own, share, chosen  # (N,), (M,), (b,)
-        self._start = np.ones(len(chosen))  # the last solution, to start the next one from
+        self._start = np.ones(len(self.chosen))  # the last solution, to start the next one from
 
     def solve(self, width: float) -> tuple[Real, Real]:
-        """Proportions (b,), and the log means of K(x, c_l) over the training rows (b,)."""
-        means = _kernel(self.DX, width) @ self.own
+        """Log means of K(x, c_l) over the training rows (b,), and proportions (b,)."""
+        means = gaussian(self.DX, width) @ self.own
         A, _ = self._scaled(width, means)
         scale = np.ones(len(means))
         proportions = _proportions(A, scale, self.share, self._start, tolerance=1e-8)
-        return proportions, np.log(means) - self.least / (2 * width**2)
+        return np.log(means) - self.least / (2 * width**2), proportions
 
     def score(self, width: float, folds_X: Whole, shares_T: Real) -> float:
         """Mean of log w(t) - log(mean of w(x)) over the held-out rows of both samples.
@@ -201,7 +165,7 @@ class _Problem:
         """
         masses = np.bincount(folds_X, weights=self.own)
         rows_of = self.own * (folds_X == np.arange(len(masses))[:, None])  # (folds, N)
-        sums = rows_of @ _kernel(self.DX, width).T  # (folds, b)
+        sums = rows_of @ gaussian(self.DX, width).T  # (folds, b)
         total = sums.sum(axis=0)
         A, offset = self._scaled(width, total)
         score = 0.0
@@ -231,44 +195,6 @@ class _Problem:
 
 def _lines(D: Real, least: Real) -> Real:
     return np.ascontiguousarray((D - least).T)
-
-
-def _kernel(D: Real, width: float) -> Real:
-    exponent = D * (-0.5 / width**2)
-    return np.exp(exponent, out=exponent)
-
-
-class _Search:
-    """Scores of the widths tried so far; of equal scores the wider one wins."""
-
-    def __init__(self, score: Callable[[float], float], *, verbose: bool) -> None:
-        self.score, self.verbose = score, verbose
-        self.scores: dict[float, float] = {}
-
-    def over(self, widths: Real) -> float:
-        return self._over(widths, len(widths))
-
-    def coarse_to_fine(self, unit: float) -> float:
-        return self._over(self._downwards(unit), _MOST_WIDTHS)
-
-    def _over(self, widths: Iterable[float], most: int) -> float:
-        for width in track(widths, most, "KLIEP: widths", verbose=self.verbose):
-            self.scores[float(width)] = self.score(float(width))
-        return self._best()
-
-    def _downwards(self, unit: float) -> Iterator[float]:
-        """Halve the width until the scores fall, then go half a step to both sides of the best."""
-        width = _WIDEST * unit
-        while width > _NARROWEST * unit and self._best(width) < 4 * width:
-            yield width
-            width /= 2
-        best = self._best()
-        yield best * np.sqrt(2)
-        yield best / np.sqrt(2)
-
-    def _best(self, none: float = 0.0) -> float:
-        ranked = sorted((score, width) for width, score in self.scores.items())
-        return ranked[-1][1] if ranked else none
 
 
 def _proportions(A: Real, scale: Real, share: Real, start: Real, *, tolerance: float) -> Real:

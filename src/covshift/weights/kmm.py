@@ -8,14 +8,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..data.parameters import VERBOSE, Rules, flag, function, number, one_of, whole
-from ..data.row_weights import kish, masses
+from ..data.row_weights import masses
 from ..exceptions import InputError, WeightWarning
 from ..numerics.array import Real
 from ..numerics.kernels import WIDTH, NamedKernel, find_width
 from ..numerics.qp import solve_simplex
 from .base import Weighter
-from .points import blocks, check_fits, pooled_units, squared_distances, target_mean
+from .points import blocks, check_fits, squared_distances, target_mean
 from .points import distinct_rows as distinct
+from .problem import Problem
 
 _SECONDS = 1e-3  # of a fit, for every million of N^3
 _NEIGHBOURS = 1.0  # a row must see so much of the others, or the kernel is too narrow
@@ -122,14 +123,12 @@ class KMM(Weighter):
         self.refuse_above = refuse_above
         self.verbose = verbose
 
-    def _fit(self, X: Real, T: Real, share: Real) -> Real:
-        total = self._total(len(X))
-        self._units = pooled_units(
-            X, T, share, own=self._own, standardize=self.standardize, groups=self._groups
-        )
+    def _solve(self, problem: Problem) -> Real:
+        X, T, share, N = problem.X, problem.T, problem.share, len(problem.X)
+        total = self._total(N, problem.N)
+        self._units = problem.units(standardize=self.standardize)
         # Equal rows are one variable: they make K singular and have equal weights.
-        N = len(X)
-        X, count, place = distinct(self._units(X), masses(self._own))
+        X, count, place = distinct(self._units(X), masses(problem.own))
         check_fits(len(X), self.refuse_above, "KMM", _SECONDS)
         T, share, _ = distinct(self._units(T[share > 0]), share[share > 0])
         self._kernel = self._make_kernel(X)
@@ -159,9 +158,9 @@ class KMM(Weighter):
             w[rows] = k @ self._w / seen
         return w
 
-    def _total(self, N: int) -> tuple[float, float]:
-        """Bounds on the sum."""
-        root = np.sqrt(kish(self._own))
+    def _total(self, N: int, size: float) -> tuple[float, float]:
+        """Bounds on the sum of N weights, of so many rows in effect."""
+        root = np.sqrt(size)
         eps = (root - 1) / root if self.eps is None else self.eps
         least = max(N * (1 - eps), 0.0)
         if N * self.B < least:

@@ -14,7 +14,7 @@ import numpy as np
 from ..data.parameters import Rule, number, one_of
 from ..margins import Margins
 from ..numerics.array import Flags, Real
-from .points import pooled_units
+from .problem import Problem
 
 LIMITS = one_of(None) | Rule(
     ("a pair (low, high) with 0 <= low <= 1 <= high and low < high",),
@@ -94,11 +94,10 @@ def largest_gap(margins: Margins, X: Any, w: Real) -> tuple[float, str]:
     return largest, next(row.what for row in found if abs(row.gap) >= largest - _EQUAL)
 
 
-def largest_difference(
-    X: Real, T: Real, share: Real, own: Real, w: Real, names: Any
-) -> tuple[float, str]:
+def largest_difference(problem: Problem, w: Real) -> tuple[float, str]:
     """Largest standardised difference of a column's mean, and its column."""
-    units = pooled_units(X, T, share, own=own)
-    gap = np.abs(w @ units(X) / w.sum() - share @ units(T))
+    units = problem.units(by_feature=False)
+    gap = np.abs(w @ units(problem.X) / w.sum() - problem.share @ units(problem.T))
     worst = int(np.flatnonzero(gap >= gap.max() - _EQUAL)[0])
-    return float(gap.max()), f"column {worst}" if names is None else repr(str(names[worst]))
+    names = problem.features.columns
+    return float(gap.max()), f"column {worst}" if names is None else repr(names[worst])

@@ -10,7 +10,8 @@ from scipy.spatial import cKDTree
 from ..data.parameters import Rules, flag, one_of, whole
 from ..numerics.array import Real
 from .base import Weighter
-from .points import Distinct, blocks, distinct, pooled_units, squared_distances
+from .points import Distinct, blocks, distinct, squared_distances
+from .problem import Problem
 
 _ROUNDING = 1 + 1e-12  # a neighbour at the radius itself counts, whatever the rounding
 _TREE_FEATURES = 4  # with more features a tree looks at nearly all points
@@ -115,12 +116,10 @@ class NearestNeighbors(Weighter):
         self.n_neighbors = n_neighbors
         self.standardize = standardize
 
-    def _fit(self, X: Real, T: Real, share: Real) -> Real:
-        self._units = pooled_units(
-            X, T, share, own=self._own, standardize=self.standardize, groups=self._groups
-        )
-        X, T = self._units(X), self._units(T)
-        self._train = _Sample(X, self._own)
+    def _solve(self, problem: Problem) -> Real:
+        self._units, share = problem.units(standardize=self.standardize), problem.share
+        X, T = self._units(problem.X), self._units(problem.T)
+        self._train = _Sample(X, problem.own)
         self._target = _Sample(T[share > 0], share[share > 0])
         self.n_neighbors_ = self._choose(X, distinct(T, share))
         return self._values(X, self.n_neighbors_)
@@ -145,7 +144,7 @@ class NearestNeighbors(Weighter):
 
     def _scores(self, X: Real, target: Distinct, tried: list[int]) -> Real:
         """Criterion of each k, single rows of either sample left out."""
-        T, row, own = target.points, target.row[:, None], self._own
+        T, row, own = target.points, target.row[:, None], self._train.share
         squares = self._train.squared_radii(X, [k + 1 for k in tried])  # k others
         others = self._train.share_within(X, squares) - own[:, None]
         w_train = self._target.share_within(X, squares) / (others / (1 - own[:, None]))  # (N, K)

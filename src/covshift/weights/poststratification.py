@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ..data.parameters import Rules, flag, whole
-from ..exceptions import InputError, WeightWarning
+from ..exceptions import InputError
 from ..margins import Margins
 from ..margins.cells import CrossTable
 from ..margins.reading import Reading, reading_of, table_parts
 from ..numerics.array import Real
 from .base import Weighter
-from .cells import OR_LEFT_OUT, CellTable, crossed, feature_axes, table_of
-
-_MOVED = 0.1  # share of the target in cells without training rows from which a warning is due
+from .cells import CellTable, crossed, feature_axes, target_table, warn_of_moved
+from .problem import Problem
 
 
 class PostStratification(Weighter):
@@ -77,38 +75,31 @@ class PostStratification(Weighter):
         columns, _ = self._chosen(margins)
         return reading_of(margins, X, columns, type(self).__name__, asked=True)
 
-    def _fit_margins(self, Z: Real, margins: Margins) -> Real:
+    def _solve_margins(self, problem: Problem, margins: Margins) -> Real:
         columns, part = self._chosen(margins)
-        table, _ = crossed(part, list(range(len(columns))), Z, collapse=self.collapse)
-        return self._weigh(Z, table)
+        table, _ = crossed(part, list(range(len(columns))), problem.X, collapse=self.collapse)
+        return self._weigh(problem, table)
 
-    def _fit(self, X: Real, T: Real, share: Real) -> Real:
-        framed = self.encoder_ is not None
-        wanted, features = self._columns(X.shape[1]), self._layout.members(X.shape[1])
+    def _solve(self, problem: Problem) -> Real:
+        n = problem.X.shape[1]
+        wanted = self._columns(problem.features.sources or tuple(map(str, range(n))))
         axes = [
             axis
-            for columns in features
+            for columns in problem.features.members(n)
             if columns[0] in wanted
-            for axis in feature_axes(X, T, share, columns, self.bins, table=framed)
+            for axis in feature_axes(problem, columns, self.bins)
         ]
-        codes = np.column_stack([axis.codes(T) for axis in axes])
-        given: dict[str, Any] = {"collapse": True, "label": str, "advice": "", "drop": True}
-        table, moved = table_of(axes, X, codes, share, **given)
-        if moved > _MOVED:
-            left_out = "" if self._groups is None else OR_LEFT_OUT
-            warnings.warn(
-                f"{moved:.0%} of the target lies in cells without training rows, and was counted "
-                f"in the nearest cells that have some{left_out}. "
-                "Cross fewer columns with by=[...], use fewer bins, or use Raking, which does not "
-                "cross them.",
-                WeightWarning,
-                stacklevel=5,
-            )
-        return self._weigh(X, table)
+        table, moved = target_table(problem, axes)
+        advice = (
+            ". Cross fewer columns with by=[...], use fewer bins, or use Raking, which does not "
+            "cross them."
+        )
+        warn_of_moved(problem, moved, "cells", "cells that have", advice)
+        return self._weigh(problem, table)
 
-    def _weigh(self, X: Real, table: CellTable) -> Real:
-        place = table.places(X)
-        own = np.bincount(place, weights=self._own, minlength=len(table.share))
+    def _weigh(self, problem: Problem, table: CellTable) -> Real:
+        place = table.places(problem.X)
+        own = np.bincount(place, weights=problem.own, minlength=len(table.share))
         self._table, self._factor = table, np.asarray(table.share / own)
         return self._factor[place]
 
@@ -116,12 +107,9 @@ class PostStratification(Weighter):
         place = self._table.places(X)
         return np.where(place < 0, 0.0, self._factor[place])
 
-    def _columns(self, n: int) -> list[int]:
-        """Numbers of the columns that are crossed."""
-        if self.by is None:
-            return list(range(n))
-        sources = self._layout.sources or tuple(map(str, range(n)))
-        wanted = _listed(self.by)
+    def _columns(self, sources: tuple[str, ...]) -> list[int]:
+        """Numbers of the columns that are crossed, of which each has a name."""
+        wanted = sources if self.by is None else _listed(self.by)
         absent = [name for name in wanted if name not in sources]
         if absent:
             names = list(dict.fromkeys(sources))

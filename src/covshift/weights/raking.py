@@ -14,13 +14,25 @@ from ..exceptions import NoOverlapError, WeightWarning
 from ..margins import Margins
 from ..margins.reading import Reading, cell_columns, reading_of, table_parts
 from ..numerics.array import Real, Whole
-from . import cells
 from .base import Weighter
+from .cells import (
+    CellTable,
+    Fitted,
+    Raked,
+    crossed,
+    distinct_codes,
+    factors_within,
+    feature_axes,
+    fitted_factors,
+    product,
+    target_table,
+    warn_of_moved,
+)
 from .limits import LIMITS, clipped, inside
+from .problem import Features, Problem
 
 _GROSS = 1e-3  # a share that is still wrong by more: no weights give the margins
 _MET = 1e-8  # a share that is wrong by less within limits is right
-_MOVED = 0.1  # share of the target in cells without training rows from which a warning is due
 
 
 class Raking(Weighter):
@@ -32,7 +44,7 @@ class Raking(Weighter):
     solution is a product of one factor for each margin, and iterative proportional fitting finds
     it: scale the cells of one margin to their shares, then those of the next, until all agree.
     With ``limits`` the product is clipped to these, and the factors solve the clipped equations
-    (`weights._bounded_tilt`).
+    (`covshift.weights.tilt`).
 
     Parameters
     ----------
@@ -110,89 +122,56 @@ class Raking(Weighter):
     def _read(self, margins: Margins, X: Any) -> Reading:
         return reading_of(margins, X, cell_columns(margins), type(self).__name__)
 
-    def _fit_margins(self, Z: Real, margins: Margins) -> Real:
+    def _solve_margins(self, problem: Problem, margins: Margins) -> Real:
         names = cell_columns(margins)
         found = [
-            cells.crossed(part, [names.index(name) for name in columns], Z, collapse=self.collapse)
+            crossed(
+                part, [names.index(name) for name in columns], problem.X, collapse=self.collapse
+            )
             for columns, part in table_parts(margins)
         ]
         tables = [table for table, _ in found]
         labels = [label for _, label in found]
-        return self._rake(Z, tables, labels, self._fitted(Z, tables))
+        return self._rake(problem, tables, labels, self._fitted(problem, tables))
 
-    def _fit(self, X: Real, T: Real, share: Real) -> Real:
-        features = self._layout.members(X.shape[1])
+    def _solve(self, problem: Problem) -> Real:
+        features = problem.features.members(problem.X.shape[1])
         for bins in range(self.bins, 1, -1):
-            found = [part for columns in features for part in self._cut(X, T, share, columns, bins)]
+            found = [part for columns in features for part in _cut(problem, columns, bins)]
             tables = [table for table, _ in found]
-            fitted = self._fitted(X, tables)
+            fitted = self._fitted(problem, tables)
             if fitted.converged:
                 break
         moved = max(joined for _, joined in found)
-        if moved > _MOVED:
-            left_out = "" if self._groups is None else cells.OR_LEFT_OUT
-            warnings.warn(
-                f"{moved:.0%} of the target lies in cells of a column without training rows, and "
-                f"was counted in the nearest cell that has some{left_out}: Raking cannot correct "
-                "this.",
-                WeightWarning,
-                stacklevel=5,
-            )
-        return self._rake(X, tables, [self._labels(table) for table in tables], fitted)
+        advice = ": Raking cannot correct this."
+        warn_of_moved(problem, moved, "cells of a column", "cell that has", advice)
+        labels = [_labels(problem.features, table) for table in tables]
+        return self._rake(problem, tables, labels, fitted)
 
-    def _cut(
-        self, X: Real, T: Real, share: Real, columns: list[int], bins: int
-    ) -> Iterator[tuple[cells.CellTable, float]]:
-        """Yield a margin for the levels of a category, or for each column of a feature."""
-        framed = self.encoder_ is not None
-        axes = cells.feature_axes(X, T, share, columns, bins, table=framed)
-        for part in [axes] if not axes[0].ordered else [(axis,) for axis in axes]:
-            codes = np.column_stack([axis.codes(T) for axis in part])
-            given: dict[str, Any] = {"collapse": True, "label": str, "advice": "", "drop": True}
-            yield cells.table_of(part, X, codes, share, **given)
-
-    def _labels(self, table: cells.CellTable) -> list[str]:
-        """What the cells of a margin of target rows are called."""
-        if len(table.axes) == 1:
-            name = self._layout.column(table.axes[0].column)
-            return [f"cell {c} of {name}" for c in range(len(table.share))]
-        names = [self._layout.column(axis.column) for axis in table.axes]
-        return [
-            " and ".join(name for name, here in zip(names, code, strict=True) if here)
-            or "no known level"
-            for code in table.known
-        ]
-
-    def _fitted(self, X: Real, tables: list[cells.CellTable]) -> cells.Fitted:
-        return cells.fitted_factors(*self._masses(X, tables), self.tol, self.max_iter)
-
-    def _masses(self, X: Real, tables: list[cells.CellTable]) -> tuple[Whole, Real, list[Real]]:
-        """Combinations of cells, the share of the rows in each, and the target's shares."""
-        some, where = cells.distinct_codes([table.places(X) for table in tables])
-        mass = np.bincount(where, weights=self._own).astype(np.float64)
-        return some, mass, [table.share for table in tables]
+    def _fitted(self, problem: Problem, tables: list[CellTable]) -> Fitted:
+        return fitted_factors(*_masses(problem, tables), self.tol, self.max_iter)
 
     def _rake(
-        self, X: Real, tables: list[cells.CellTable], labels: list[list[str]], found: cells.Fitted
+        self, problem: Problem, tables: list[CellTable], labels: list[list[str]], found: Fitted
     ) -> Real:
         """Keep the factors, which were found without limits, or find those within them."""
-        limited = self.limits is not None and self._beyond(X, tables, found)
+        limited = self.limits is not None and self._beyond(problem, tables, found)
         if limited:
             low, high = (float(end) for end in self.limits)
-            found = cells.factors_within(*self._masses(X, tables), low, high, self.tol)
-        self._raked = tuple(map(cells.Raked, tables, found.factors, found.tilts))
+            found = factors_within(*_masses(problem, tables), low, high, self.tol)
+        self._raked = tuple(map(Raked, tables, found.factors, found.tilts))
         self.imbalance_, self.n_iter_ = found.off, found.rounds
         self._judge(found, labels, limited=limited)
-        return self._ratio(X)
+        return self._ratio(problem.X)
 
-    def _beyond(self, X: Real, tables: list[cells.CellTable], fitted: cells.Fitted) -> bool:
+    def _beyond(self, problem: Problem, tables: list[CellTable], fitted: Fitted) -> bool:
         """Keep the weights without limits, and say whether these exclude them."""
-        raw = cells.product(tuple(map(cells.Raked, tables, fitted.factors)), X)
-        free = raw / float(self._own @ raw)
+        raw = product(tuple(map(Raked, tables, fitted.factors)), problem.X)
+        free = raw / float(problem.own @ raw)
         self._unlimited = None if _impossible(fitted) else free
         return not (fitted.converged and inside(free, self.limits))
 
-    def _judge(self, fitted: cells.Fitted, labels: list[list[str]], *, limited: bool) -> None:
+    def _judge(self, fitted: Fitted, labels: list[list[str]], *, limited: bool) -> None:
         """Say where the weighted shares are not the target's."""
         worst, cell = fitted.worst
         name = labels[worst][cell]
@@ -219,9 +198,35 @@ class Raking(Weighter):
             )
 
     def _ratio(self, X: Real) -> Real:
-        return clipped(cells.product(self._raked, X), self.limits)
+        return clipped(product(self._raked, X), self.limits)
 
 
-def _impossible(fitted: cells.Fitted) -> bool:
+def _cut(problem: Problem, columns: list[int], bins: int) -> Iterator[tuple[CellTable, float]]:
+    """Yield a margin for the levels of a category, or for each column of a feature."""
+    axes = feature_axes(problem, columns, bins)
+    for part in [axes] if not axes[0].ordered else [(axis,) for axis in axes]:
+        yield target_table(problem, part)
+
+
+def _labels(features: Features, table: CellTable) -> list[str]:
+    """What the cells of a margin of target rows are called."""
+    names = [features.column(axis.column) for axis in table.axes]
+    if len(names) == 1:
+        return [f"cell {c} of {names[0]}" for c in range(len(table.share))]
+    return [
+        " and ".join(name for name, here in zip(names, code, strict=True) if here)
+        or "no known level"
+        for code in table.known
+    ]
+
+
+def _masses(problem: Problem, tables: list[CellTable]) -> tuple[Whole, Real, list[Real]]:
+    """Combinations of cells, the share of the rows in each, and the target's shares."""
+    some, where = distinct_codes([table.places(problem.X) for table in tables])
+    mass = np.bincount(where, weights=problem.own).astype(np.float64)
+    return some, mass, [table.share for table in tables]
+
+
+def _impossible(fitted: Fitted) -> bool:
     """Whether no weights, within whatever limits, give the training rows all margins."""
     return fitted.stalled and fitted.off > _GROSS

@@ -19,13 +19,14 @@ of CDF weights and not less.
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from ..data.parameters import Rules, flag
-from ..data.row_weights import kish
+from ..data.row_weights import design_of, kish, shares_of
 from ..exceptions import OverlapWarning, WeightWarning
 from ..numerics.array import Real
 from ..numerics.parallel import over_rows
@@ -33,6 +34,7 @@ from ..numerics.quiet import heard
 from .base import Weighter
 from .cdf.weighter import CDFWeights
 from .entropy import EntropyBalancing
+from .problem import Problem
 
 _NOISE = 10.0  # penalty of the tilt, in units of 1/N + 1/M
 _MOST_ROWS = 100_000  # of each sample that it is fitted to
@@ -83,36 +85,29 @@ class TiltedCDFWeights(Weighter):
         """Whether the samples overlap."""
         return bool(self._cdf.overlap_)
 
-    def _fit(self, X: Real, T: Real, share: Real) -> Real:
-        rows, target = (self._drawn(len(part)) for part in (X, T))
-        own, share = self._own[rows], share[target]
+    def _solve(self, problem: Problem) -> Real:
+        rows, target = (self._drawn(len(part)) for part in (problem.X, problem.T))
+        X, own = problem.X[rows], shares_of(problem.own[rows])
+        share = shares_of(problem.share[target])
+        some = replace(problem, T=problem.T[target], share=share, size=kish(share), apart=())
         noise = 1 / kish(own) + 1 / kish(share)
-        even = np.ptp(share) <= 1e-12 * share.max()
-        # Shares, not counts: what weights of the target mean does not depend on their scale.
-        target_weight = None if even else share / share.max() * (1 - 1e-9)
-        given = {"X_target": (T[target],), "target_weight": target_weight}
-        names = self._column_names
+        self._tilt = EntropyBalancing(moments=2, reg=_NOISE * noise)
+        self._cdf = CDFWeights(allow_no_overlap=self.allow_no_overlap)
+        base = own
         with heard(WeightWarning, ConvergenceWarning) as caught:  # those of the product count
-            tilt = EntropyBalancing(moments=2, reg=_NOISE * noise).of_features(self._groups, names)
-            cdf = CDFWeights(allow_no_overlap=self.allow_no_overlap).of_features(
-                self._groups, names
-            )
-            tilt._part = cdf._part = True
-            self._tilt = tilt.fit(X[rows], sample_weight=own, **given)
-            base = own * self._tilt.weights_
-            self._cdf = cdf.fit(X[rows], sample_weight=base, **given)
-        for part in (self._tilt, self._cdf):  # what the fit alone needs
-            for name in ("_part", "_given_groups", "_given_names"):
-                part.__dict__.pop(name, None)
+            for part in (self._tilt, self._cdf):
+                given = replace(some, rows=X, design=design_of(base, len(X)))
+                part._keep(given, part._solve(given))
+                base = own * part.weights_
         for item in caught:
             if issubclass(item.category, OverlapWarning):
-                warnings.warn(item.text, item.category, stacklevel=4)
-        if len(own) < len(X):
-            return self._ratio(X)
+                warnings.warn(item.text, item.category, stacklevel=3)
+        if len(own) < len(problem.X):
+            return self._ratio(problem.X)
         return np.asarray(self._tilt.weights_ * self._cdf.weights_)
 
-    def _keep(self, X: Real, design: Any, raw: Real, apart: Any = ()) -> Real:
-        final = super()._keep(X, design, raw, apart)
+    def _keep(self, problem: Problem, raw: Real) -> Real:
+        final = super()._keep(problem, raw)
         self._most = float(self.weights_.max())
         return final
 

@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import eigh
-from sklearn.utils import check_random_state
 
-from ..data.parameters import VERBOSE, Rules, flag, number, whole
+from ..data.parameters import Rules, number
 from ..numerics.array import Real
-from ..numerics.parallel import one_blas_thread
 from ..numerics.progress import track
-from .base import Weighter
-from .points import (
-    CANDIDATES,
-    blocks,
-    candidates,
-    distinct,
-    draw_centers,
-    pooled_units,
-    squared_distances,
-    typical_distance,
-)
+from .kernel_ratio import KernelRatio, Setting, gaussian
+from .points import CANDIDATES, blocks, candidates, squared_distances
 
 _WIDTHS = np.geomspace(0.1, 10.0, 9)  # times the median distance of the centres
 _PENALTIES = np.geomspace(1e-5, 10.0, 13)
@@ -30,74 +20,37 @@ _FLAT = 0.5  # share of the target in the denominator, from which no row may wei
 _WITHOUT_CHOICE = 0.1  # the penalty where no row can be left out
 
 
-class _LeastSquaresRatio(Weighter):
+class _LeastSquaresRatio(KernelRatio):
     """The core of `ULSIF` and `RULSIF`: only the mixture in the quadratic term differs."""
 
-    width: Any
     reg: Any
-    n_centers: int
-    standardize: bool
-    random_state: Any
-    verbose: int
-    _takes_sample_weight = True
-
-    _rules: ClassVar[Rules] = {
-        "width": CANDIDATES,
-        "reg": CANDIDATES,
-        "n_centers": whole(1),
-        "standardize": flag(),
-        "verbose": VERBOSE,
-    }
+    _rules: ClassVar[Rules] = {**KernelRatio._rules, "reg": CANDIDATES}
 
     def _mixture(self) -> float:
         raise NotImplementedError
 
-    def _fit(self, X: Real, T: Real, share: Real) -> Real:
-        alpha = self._mixture()
-        self._units = pooled_units(
-            X, T, share, own=self._own, standardize=self.standardize, groups=self._groups
+    def _choose(self, setting: Setting) -> tuple[Real, Real]:
+        alpha, unit = self._mixture(), setting.unit
+        widths, penalties = candidates(self.width, unit * _WIDTHS), candidates(self.reg, _PENALTIES)
+        own, target, centers = setting.own, setting.target, setting.centers
+        samples = (
+            _Rows(setting.X, own, own, 1 - alpha, 0.0, centers),
+            _Rows(target.points, target.share, target.row, alpha, 1.0, centers),
         )
-        X = self._units(X)
-        target = distinct(self._units(T), share)
-        T, share = target.points, target.share
-        chosen = draw_centers(T, share, self.n_centers, check_random_state(self.random_state))
-        self.centers_ = T[chosen]  # (b, n)
-        unit = typical_distance(self.centers_, X)
-        widths = candidates(self.width, unit * _WIDTHS)
-        penalties = candidates(self.reg, _PENALTIES)
-        rows = _Rows(X, self._own, self._own, 1 - alpha, 0.0, self.centers_)
-        targets = _Rows(T, share, target.row, alpha, 1.0, self.centers_)
-        alone = min(len(X), target.size) == 1  # nothing can be left out
-        with one_blas_thread((len(X) + len(T)) * len(self.centers_)):
-            self._choose(rows, targets, widths, penalties, unit if alone else None)
-            return rows.values(self.coef_, self.width_)
-
-    def _choose(
-        self, rows: _Rows, targets: _Rows, widths: Real, penalties: Real, unit: float | None
-    ) -> None:
-        """Set the width, the penalty and the coefficients; no choice where a ``unit`` is given."""
+        self.__dict__.pop("scores_", None)
         if len(widths) * len(penalties) == 1:
             self.width_, self.reg_ = float(widths[0]), float(penalties[0])
-        elif unit is not None:
+        elif min(len(setting.X), target.size) == 1:  # nothing can be left out
             self.width_ = float(widths[0]) if len(widths) == 1 else unit
             self.reg_ = float(penalties[0]) if len(penalties) == 1 else _WITHOUT_CHOICE
         else:
             label = f"{type(self).__name__}: widths"
             tried = track(widths, len(widths), label, verbose=bool(self.verbose))
-            self.scores_ = np.stack([_scores(rows, targets, width, penalties) for width in tried])
+            self.scores_ = np.stack([_scores(samples, width, penalties) for width in tried])
             best = np.unravel_index(np.argmin(self.scores_), self.scores_.shape)
             self.width_, self.reg_ = float(widths[best[0]]), float(penalties[best[1]])
-        d, U, g = _spectrum(rows, targets, self.width_)
-        self.coef_ = U @ (g / (d + self.reg_))
-
-    def _ratio(self, X: Real) -> Real:
-        return self._values(self._units(X))
-
-    def _values(self, X: Real) -> Real:
-        values = np.empty(len(X))
-        for block in blocks(len(X), len(self.centers_)):
-            values[block] = _kernel(X[block], self.centers_, self.width_) @ self.coef_
-        return np.maximum(values, 0.0)
+        d, U, g = _spectrum(samples, self.width_)
+        return np.zeros(len(d)), U @ (g / (d + self.reg_))
 
 
 class ULSIF(_LeastSquaresRatio):
@@ -273,27 +226,17 @@ class _Rows:
 
     def kernel(self, block: slice, width: float) -> Real:
         if self._kept is None:
-            return _kernel(self._points[block], self._centers, width)
+            return gaussian(squared_distances(self._points[block], self._centers), width)
         if self._last is None or self._last[0] != width:
-            exponent = self._kept * (-0.5 / width**2)
-            self._last = width, np.exp(exponent, out=exponent)
+            self._last = width, gaussian(self._kept, width)
         return self._last[1]
 
-    def values(self, coef: Real, width: float) -> Real:
-        """Ratio at every value, (values,)."""
-        parts = [self.kernel(block, width) @ coef for block in self.blocks]
-        return np.maximum(np.concatenate(parts), 0.0)
 
-
-def _kernel(X: Real, C: Real, width: float) -> Real:
-    return np.exp(squared_distances(X, C) * (-0.5 / width**2))
-
-
-def _spectrum(rows: _Rows, targets: _Rows, width: float) -> tuple[Real, Real, Real]:
+def _spectrum(samples: Sequence[_Rows], width: float) -> tuple[Real, Real, Real]:
     """H = U diag(d) U' and g = U'h."""
-    b = rows.n_centers
+    b = samples[0].n_centers
     H, h = np.zeros((b, b)), np.zeros(b)
-    for sample in (rows, targets):
+    for sample in samples:
         for block in sample.blocks:
             K, omega = sample.kernel(block, width), sample.omega[block]
             if omega.any():
@@ -303,11 +246,11 @@ def _spectrum(rows: _Rows, targets: _Rows, width: float) -> tuple[Real, Real, Re
     return np.maximum(d, 0.0), U, U.T @ h
 
 
-def _scores(rows: _Rows, targets: _Rows, width: float, penalties: Real) -> Real:
+def _scores(samples: Sequence[_Rows], width: float, penalties: Real) -> Real:
     """Leave-one-out criterion at one width, for every penalty: (L,)."""
-    d, U, g = _spectrum(rows, targets, width)
+    d, U, g = _spectrum(samples, width)
     score = np.zeros(len(penalties))
-    for sample in (rows, targets):
+    for sample in samples:
         for block in sample.blocks:
             omega, share = sample.omega[block], sample.share[block]
             row = sample.row_omega[block], sample.row_share[block]

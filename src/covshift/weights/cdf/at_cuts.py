@@ -21,9 +21,6 @@ from ...operators import Coordinates
 from ...operators.line_thresholds import Thresholds
 from ...operators.line_vectors import LineTarget
 
-EXACT = 1e15
-"""Rows that margins of no given size stand for: so many that they have no sampling noise."""
-
 _COUNTABLE = 1e7  # rows up to which chances are counted; beyond, the target is a distribution
 
 

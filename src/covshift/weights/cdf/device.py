@@ -8,15 +8,23 @@ from typing import Any, Self
 
 from sklearn.utils.validation import check_is_fitted
 
+from ...data.features import feature_groups
 from ...data.parameters import check_parameters
 from ...data.row_weights import target_weights
-from ...data.validation import check_columns, check_rows, check_samples, unwrap_target
+from ...data.validation import (
+    check_columns,
+    check_rows,
+    check_samples,
+    is_margins,
+    unwrap_target,
+)
 from ...exceptions import InputError
 from ...numerics.array import is_numpy, is_torch, like, to_numpy
 from ...numerics.device.arrays import enough_memory
 from ...numerics.hashing import row_hash
 from ...numerics.support import beyond_extremes
-from ..base import Weighter, column_sides
+from ..base import Weighter
+from ..problem import column_sides
 from .matching import Match
 from .thresholds import LocalParts, ThresholdMatching
 from .views import name_of
@@ -31,12 +39,37 @@ class OnDevice(Weighter):
     views: Any
     reg: Any
     solver: str
+    limits: Any
     _views: Any
     _made: Any
     _sides: Any
     _seen: Callable[..., Any]
     _target: Callable[..., Any]
     _match_rows: Callable[..., Match]
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        X_target: Any = None,
+        target_weight: Any = None,
+        sample_weight: Any = None,
+    ) -> Self:
+        given: dict[str, Any] = {"X_target": X_target, "target_weight": target_weight}
+        if not self._runs_on_device(X):
+            return super().fit(X, y, **given, sample_weight=sample_weight)
+        margins = X_target if is_margins(unwrap_target(X_target)) else None
+        hosts = {"sample_weight": sample_weight, "margins": margins, "limits": self.limits}
+        name = next((name for name, value in hosts.items() if value is not None), None)
+        if name is not None:
+            raise InputError(
+                f"CDFWeights takes no {name} where the rows stay on a device. Pass NumPy arrays, "
+                "or solver='dense', which copies the rows to the host."
+            )
+        return self._fit_on_device(X, **given)
+
+    fit.__doc__ = Weighter.fit.__doc__
 
     @enough_memory("the weights of these rows", "Predict fewer rows at a time")
     def predict_weights(self, X: Any) -> Any:
@@ -61,15 +94,6 @@ class OnDevice(Weighter):
             self.solver == "thresholds" or (self.solver == "auto" and large)
         )
 
-    def _refuse_on_device(self, **given: Any) -> None:
-        """Say what to do about that which is done on the host alone."""
-        name = next((name for name, value in given.items() if value is not None), None)
-        if name is not None:
-            raise InputError(
-                f"CDFWeights takes no {name} where the rows stay on a device. Pass NumPy arrays, "
-                "or solver='dense', which copies the rows to the host."
-            )
-
     @enough_memory("the fit; nothing is fitted", "Use fewer rows, or float32")
     def _fit_on_device(self, X: Any, X_target: Any, target_weight: Any) -> Self:
         check_parameters(self)
@@ -77,20 +101,17 @@ class OnDevice(Weighter):
         self.encoder_ = None
         check_columns(self, X, reset=True)
         X, T, share = check_samples(X, X_target, target_weight)
-        low, high = X.amin(dim=0), X.amax(dim=0)
-        self._layout = self._layout_of(int(X.shape[1]), self._given_groups)
-        try:
-            self._sides = column_sides(high, T, share, self._groups)
-            target: Any = self._target(self._seen(T), share)
-        finally:
-            del self._layout
-        N = int(X.shape[0])
-
-        parts = LocalParts([target.rows(self._seen(X))])
-        problem = ThresholdMatching(parts, N, target)
         size = target_weights(int(T.shape[0]), unwrap_target(target_weight)).size
+        N, n = (int(length) for length in X.shape)
+        groups = feature_groups(self._given_groups, n)
+        low, high = X.amin(dim=0), X.amax(dim=0)
+        self._sides = column_sides(high, T, share, groups)
+        target: Any = self._target(self._seen(T), share, groups)
+        parts = LocalParts([target.rows(self._seen(X))])
         gaps = beyond_extremes(low, high, N, T, share, size)
-        match = self._match_rows(problem, N, size, gaps, partial(row_hash, X))
+        matching = ThresholdMatching(parts, N, target)
+        given = N, size, gaps, partial(row_hash, X)
+        match = self._match_rows(matching, *given, names=self._given_names)
         raw: Any = match.ratio(parts.plain()[0])
         self._scale, self._most, self._n_rows = float(N / raw.sum()), float(N), N
         self.weights_ = (raw * self._scale).to(X.dtype)

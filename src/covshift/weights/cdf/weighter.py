@@ -6,27 +6,25 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from ...data.parameters import Rules, flag, number, one_of
-from ...data.row_weights import kish
-from ...data.validation import is_margins, unwrap_target
 from ...exceptions import InputError, NoOverlapError, OverlapWarning
 from ...margins import Margins
 from ...margins.features import cdf_features
 from ...margins.reading import Reading, cell_columns, reading_of
-from ...numerics.array import Real, like
+from ...numerics.array import Real, Rows, like
 from ...numerics.hashing import Keys, row_hash
 from ...numerics.parallel import one_blas_thread
 from ...numerics.support import NO_OVERLAP, Uncovered, uncovered
 from ...operators.line_vectors import LineTarget
-from ..base import Weighter, column_sides
 from ..limits import LIMITS, clipped, inside, only_one
 from ..points import distinct
-from .at_cuts import EXACT, UncoveredCells, target_of, uncovered_cells
+from ..problem import Problem
+from .at_cuts import UncoveredCells, target_of, uncovered_cells
 from .device import DENSE_LINES, OnDevice
 from .matching import Match, Matching
 from .newton import MOST_STEPS
@@ -67,40 +65,6 @@ class NewRows:
         return own * like(seen, own) + self.match.ratio(rows) * like(~seen, own)
 
 
-# CDF weights within limits: those of the same penalty, clipped.
-
-
-class WithinLimits(Weighter):
-    """What `CDFWeights` does with ``limits``, after it has found the weights without them."""
-
-    views: Any
-    limits: Any
-    tol: float
-    mismatch_: float
-    _match: Match
-    _new: NewRows | None
-
-    def _within_limits(self, problem: Matching | ThresholdMatching, match: Match) -> Real:
-        """Weights of a match; with limits that these exceed, those of the same penalty within."""
-        w = problem.weights(match)
-        if self.limits is None:
-            return w
-        self._unlimited = w / float(self._own @ w)
-        if inside(self._unlimited, self.limits):
-            return w
-        self._match = self._limited(problem, match)
-        if self._new is not None:
-            self._new = replace(self._new, match=self._limited(problem, self._new.match))
-        self.mismatch_ = self._match.mismatch
-        return clipped(problem.weights(self._match), self.limits)
-
-    def _limited(self, problem: Matching | ThresholdMatching, match: Match) -> Match:
-        if only_one(self.limits):
-            return problem.unweighted()
-        low, high = (float(end) for end in self.limits)
-        return problem.limited(low, high).solve(match.reg, match, min(self.tol, 1e-7))
-
-
 _TRAINING = 10.0  # penalty for training: weights that estimate a mean well hurt a learner
 _SMOOTH = 1.0  # least penalty for rows that the fit has not seen, where it was not given
 _MOST_KNOWN = 1_000_000  # rows of a fit that are told from others
@@ -112,10 +76,9 @@ _COARSE = 512  # thresholds of a view on which the penalty is sought, where ther
 _RESTS_ON = 0.25  # share of the training rows that weights may rest on, in the overlap alarm
 _ROUNDING = 1e-20  # squared difference of distribution functions that are equal
 _SOLVERS = ("auto", "dense", "thresholds")
-_LARGE = 50_000  # rows from which the self-check trusts the fit's own views
 
 
-class CDFWeights(OnDevice, WithinLimits, Weighter):
+class CDFWeights(OnDevice):
     """Weights under which the training sample has the target's distribution functions (ours).
 
     In the views of the target (theory, section 2.2), with R their factor and F the target seen by
@@ -265,51 +228,59 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
         self.tol = tol
         self.random_state = random_state
 
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        X_target: Any = None,
-        target_weight: Any = None,
-        sample_weight: Any = None,
-    ) -> Self:
-        if self._runs_on_device(X):
-            self._refuse_on_device(
-                sample_weight=sample_weight,
-                margins=X_target if is_margins(unwrap_target(X_target)) else None,
-                limits=self.limits,
-            )
-            return self._fit_on_device(X, X_target, target_weight)
-        return super().fit(
-            X,
-            y,
-            X_target=X_target,
-            target_weight=target_weight,
-            sample_weight=sample_weight,
-        )
-
-    fit.__doc__ = Weighter.fit.__doc__
-
-    def _fit(self, X: Real, T: Real, share: Real) -> Real:
+    def _solve(self, problem: Problem) -> Real:
         self._penalty()
-        gaps = uncovered(X, T, share, self._target_size, own=self._own)
-        self._sides = column_sides(X.max(axis=0), T, share, self._groups)
-        keys = partial(row_hash, X)
-        X, T = self._seen(X), self._seen(T)
-        target = self._target(T, share)
-        dense = self._is_dense(X, target)
-        with one_blas_thread(len(X) ** 2 if dense else 0):
-            problem = self._problem(X, self._own, target)
-            match = self._match_rows(
-                problem,
-                kish(self._own),
-                self._target_size,
-                gaps,
-                keys,
-                lambda: self._by_folds(X, T, share),
+        X, T, share = problem.X, problem.T, problem.share
+        gaps = uncovered(X, T, share, problem.size, own=problem.own)
+        self._sides = problem.sides()
+        seen, target = self._seen(X), self._target(self._seen(T), share, problem.groups)
+
+        def by_folds_of_rows() -> float:
+            grid, scores = by_folds(
+                lambda X, own, *T: self._matching(X, own, self._target(*T, problem.groups)),
+                seen,
+                problem.own,
+                distinct(self._seen(T), share),
+                random_state=self.random_state,
             )
-            return self._within_limits(problem, match)
+            self.scores_ = np.stack([grid, scores])
+            return float(grid[np.argmin(scores)])
+
+        return self._weigh(problem, seen, target, gaps, by_folds_of_rows)
+
+    def _weigh(
+        self,
+        problem: Problem,
+        seen: Real,
+        target: TargetSide,
+        gaps: tuple[Uncovered | UncoveredCells, ...],
+        by_folds: Callable[[], float] | None = None,
+    ) -> Real:
+        """Match the rows, as they are ``seen``, to a target; clip what limits ask for."""
+        dense = len(seen) ** 2 if self._is_dense(seen, target) else 0
+        with one_blas_thread(dense):
+            matching = self._matching(seen, problem.own, target)
+            keys = partial(row_hash, problem.X)
+            names, sizes = problem.features.columns, (problem.N, problem.size)
+            match = self._match_rows(matching, *sizes, gaps, keys, names=names, by_folds=by_folds)
+            w = matching.weights(match)
+            if self.limits is None:
+                return w
+            self._unlimited = w / float(problem.own @ w)
+            if inside(self._unlimited, self.limits):
+                return w
+            self._match = self._limited(matching, match)
+            if self._new is not None:
+                self._new = replace(self._new, match=self._limited(matching, self._new.match))
+            self.mismatch_ = self._match.mismatch
+            return clipped(matching.weights(self._match), self.limits)
+
+    def _limited(self, matching: Matching | ThresholdMatching, match: Match) -> Match:
+        """Weights of the same penalty within the limits."""
+        if only_one(self.limits):
+            return matching.unweighted()
+        low, high = (float(end) for end in self.limits)
+        return matching.limited(low, high).solve(match.reg, match, min(self.tol, 1e-7))
 
     def _read(self, margins: Margins, X: Any) -> Reading:
         views = self._views
@@ -322,25 +293,22 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
         reading = reading_of(margins, X, cell_columns(margins), who, strict=False)
         return replace(reading, features=cdf_features(margins, reading.names)[0])
 
-    def _fit_margins(self, Z: Real, margins: Margins) -> Real:
+    def _solve_margins(self, problem: Problem, margins: Margins) -> Real:
         self._sides = None
-        lines = cdf_features(margins, tuple(cell_columns(margins)))[1]
+        Z, lines = problem.X, cdf_features(margins, tuple(cell_columns(margins)))[1]
         even_tails = self._views.phi is not None
         target = target_of(lines, even_tails=even_tails, scale=tails_scale(even_tails))
-        N, size = kish(self._own), margins.size or EXACT
-        with one_blas_thread(len(Z) ** 2 if self._is_dense(Z, target) else 0):
-            problem = self._problem(Z, self._own, target)
-            gaps = uncovered_cells(Z, lines, N, size)
-            match = self._match_rows(problem, N, size, gaps, partial(row_hash, Z))
-            return self._within_limits(problem, match)
+        return self._weigh(problem, Z, target, uncovered_cells(Z, lines, problem.N, problem.size))
 
     def _match_rows(
         self,
-        problem: Matching | ThresholdMatching,
+        matching: Matching | ThresholdMatching,
         N: float,
         size: float,
         gaps: tuple[Uncovered | UncoveredCells, ...],
         keys: Callable[[], Keys],
+        *,
+        names: Sequence[str] | None = None,
         by_folds: Callable[[], float] | None = None,
     ) -> Match:
         """Choose the penalty, match the rows to the target, and tell what was found.
@@ -350,20 +318,25 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
         those of the rows (`row_hash`), and ``by_folds`` chooses the penalty by cross-validation,
         where that is possible.
         """
-        target = problem.target
+        target = matching.target
         self.noise_ = sampling_noise(target, size)
-        match = self._matched(problem, N, by_folds)
-        matched = overlap(problem, match, self._tolerated(target, N))
+        match = self._matched(matching, N, by_folds)
+        matched = overlap(matching, match, self._tolerated(target, N))
         self.uncovered_ = gaps
         missing = [part for part in gaps if part.excess >= NO_OVERLAP]
         self.overlap_ = matched and not missing
         self._match, self._made = match, target
         self._new = None
-        if self._penalty() == "discrepancy" and match.reg < _SMOOTH and problem.N <= _MOST_KNOWN:
-            self._new = NewRows(problem.solve(_SMOOTH, match, self.tol), np.unique(keys()))
+        if self._penalty() == "discrepancy" and match.reg < _SMOOTH and matching.N <= _MOST_KNOWN:
+            self._new = NewRows(matching.solve(_SMOOTH, match, self.tol), np.unique(keys()))
         self.reg_, self.mismatch_ = match.reg, match.mismatch
         if not self.overlap_:
-            self._tell_no_overlap(matched, missing, self._tolerated(target, N))
+            mismatch = None if matched else self.mismatch_
+            noise = self._tolerated(target, N)
+            message = no_overlap(name_of(self._views), missing, names, mismatch, noise)
+            if not self.allow_no_overlap:
+                raise NoOverlapError(f"{message} {ADVICE}")
+            warnings.warn(message, OverlapWarning, stacklevel=5)
         if not match.converged:
             warnings.warn(
                 f"CDFWeights did not converge in {MOST_STEPS} steps of Newton's method. Raise tol, "
@@ -390,61 +363,48 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
 
     def _matched(
         self,
-        problem: Matching | ThresholdMatching,
+        matching: Matching | ThresholdMatching,
         N: float,
         by_folds: Callable[[], float] | None,
     ) -> Match:
         reg = self._penalty()
         if reg == "cv" and by_folds is not None:
             reg = by_folds()
-        coarse = problem.coarse(_COARSE)
-        search = coarse or problem
+        coarse = matching.coarse(_COARSE)
+        search = coarse or matching
         if not isinstance(reg, str):
             first = search.unweighted()
             if coarse is not None:
                 first = coarse.refined(coarse.solve(reg, first, ROUGH))
-            return problem.solve(reg, first, self.tol)
-        target = problem.target
+            return matching.solve(reg, first, self.tol)
+        target = matching.target
         both = self.noise_ + target.spread / N
-        limit = noise_limit(self.noise_, both, problem.unweighted().mismatch)
+        limit = noise_limit(self.noise_, both, matching.unweighted().mismatch)
         alarm = self._tolerated(target, N)
         match = by_discrepancy(search, limit, alarm)
         if np.isinf(match.reg):
-            return problem.unweighted()
+            return matching.unweighted()
         start = match if coarse is None else coarse.refined(match)
-        solution = problem.solve(match.reg, start, self.tol)
+        solution = matching.solve(match.reg, start, self.tol)
         # What is within the limit on the coarse grid may miss it by a little on the fine one.
         while match.mismatch <= limit < 0.98 * solution.mismatch and solution.reg > WEAKEST:
-            solution = problem.solve(max(0.8 * solution.reg, WEAKEST), solution, self.tol)
+            solution = matching.solve(max(0.8 * solution.reg, WEAKEST), solution, self.tol)
         return solution
-
-    def _by_folds(self, X: Real, T: Real, share: Real) -> float:
-        grid, scores = by_folds(
-            lambda X, own, T, share: self._problem(X, own, self._target(T, share)),
-            X,
-            self._own,
-            distinct(T, share),
-            random_state=self.random_state,
-        )
-        self.scores_ = np.stack([grid, scores])
-        return float(grid[np.argmin(scores)])
 
     def _penalty(self) -> float | str:
         if self.reg is None:
             return "discrepancy" if self.purpose == "estimation" else _TRAINING
         return self.reg if isinstance(self.reg, str) else float(self.reg)
 
-    def _target(self, T: Real, share: Real) -> TargetSide:
-        return make_target(
-            self._views, T, share, random_state=self.random_state, groups=self._groups
-        )
+    def _target(self, T: Any, share: Any, groups: Rows | None) -> TargetSide:
+        return make_target(self._views, T, share, random_state=self.random_state, groups=groups)
 
     @property
     def _views(self) -> Any:
         """The correction whose views are compared."""
         return as_views(self.views)
 
-    def _problem(self, X: Real, own: Real, target: TargetSide) -> Matching | ThresholdMatching:
+    def _matching(self, X: Real, own: Real, target: TargetSide) -> Matching | ThresholdMatching:
         mass = unequal_masses(own)
         if self._is_dense(X, target):
             return Matching(X, target, mass)
@@ -457,25 +417,8 @@ class CDFWeights(OnDevice, WithinLimits, Weighter):
         N, most = len(X), DENSE_LINES if isinstance(target, LineTarget) else _DENSE_BOXES
         return N <= most or (N <= _MOST_DENSE and N**2 <= _PAIRS_OF_THRESHOLD * len(target.F))
 
-    def _tell_no_overlap(
-        self, matched: bool, missing: Sequence[Uncovered | UncoveredCells], noise: float
-    ) -> None:
-        mismatch = None if matched else self.mismatch_
-        message = no_overlap(name_of(self._views), missing, self._column_names, mismatch, noise)
-        if not self.allow_no_overlap:
-            raise NoOverlapError(f"{message} {ADVICE}")
-        warnings.warn(message, OverlapWarning, stacklevel=6)
-
     def _flat_on_purpose(self) -> bool:
         return self.limits is not None or not isinstance(self._penalty(), str)
-
-    def _warn_of_the_shift(
-        self, X: Real, own: Real, final: Real, T: Real, share: Real, size: float
-    ) -> None:
-        # By construction the weights do not move the sample away in the views that they match, so
-        # large samples need not be sorted once more.
-        if len(X) + len(T) <= 2 * _LARGE:
-            super()._warn_of_the_shift(X, own, final, T, share, size)
 
 
 # What CDF weights say where parts of the target have no training rows.
