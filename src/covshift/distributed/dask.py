@@ -17,8 +17,8 @@ from ..machine.primal import Partial, Primal, combine
 from ..numerics.array import Real, to_numpy
 from ..numerics.hashing import Keys, row_hash
 from ..numerics.support import beyond_extremes
-from ..operators.line_vectors import LineRows, LineTarget
-from ..weights.cdf.thresholds import ThresholdMatching, add
+from ..operators.line_vectors import LineTarget
+from ..weights.cdf.thresholds import Block, ThresholdMatching, add
 from ..weights.cdf.views import TargetSide
 from ..weights.cdf.weighter import CDFWeights
 from ..weights.problem import column_sides
@@ -383,8 +383,8 @@ def _seen(number: int, X: Real, sides: Real) -> Real:
     return sides * X
 
 
-def _rows(number: int, X: Real, lines: LineTarget) -> LineRows:
-    return lines.rows(X)
+def _rows(number: int, X: Real, lines: LineTarget) -> Block:
+    return Block(lines.rows(X))
 
 
 def _weigh(ratio: Callable[[Any], Real], number: int, X: Real, lines: TargetSide) -> Real:
@@ -396,9 +396,9 @@ def _moments(number: int, w: Real) -> Real:
 
 
 def _without_number(
-    function: Callable[..., object], number: int, rows: LineRows, *shared: object
+    function: Callable[..., object], number: int, block: Block, *shared: object
 ) -> object:
-    return function(rows, *shared)
+    return function(block, *shared)
 
 
 def _joined(parts: list[list[int]]) -> list[int]:

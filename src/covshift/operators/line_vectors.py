@@ -185,12 +185,9 @@ class RowGroups:
 class LineRows:
     """R of one-dimensional views: for each, its thresholds in order."""
 
-    remembers = False  # the last R'u that was asked for
-
     def __init__(self, lines: list[Thresholds], codes: list[Array]) -> None:
         self._lines, self._codes = lines, codes
         self._ranges = [slice(*pair) for pair in pairwise(bin_offsets([t.size for t in lines]))]
-        self._last: tuple[Array, Array] | None = None
 
     def matvec(self, v: Array) -> Array:
         """R v: (N,) -> (m,)."""
@@ -200,19 +197,14 @@ class LineRows:
             z[part] = root * _prefix(code, v, line.size)
         return z
 
+    def matvecs(self, v: Array, w: Array) -> tuple[Array, Array]:
+        """R v and R w."""
+        return self.matvec(v), self.matvec(w)
+
     def rmatvec(self, z: Array) -> Array:
         """R' z: (m,) -> (N,)."""
         pairs = zip(self._roots, self._ranges, strict=True)
         return sums_of_tables([suffix_sums(root * z[part]) for root, part in pairs], self._codes)
-
-    def tilted(self, u: Array) -> Array:
-        """R' u, as it was, where the rows remember that of the same array ``u``."""
-        if self._last is not None and self._last[0] is u:
-            return self._last[1]
-        found = self.rmatvec(u)
-        if self.remembers:
-            self._last = u, found
-        return found
 
     def gram(self) -> Array:
         """R'R as a dense (N, N) array."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -88,17 +89,22 @@ class LineViews:
         anderson_darling: bool,
         shares: Real | None = None,
     ) -> None:
-        self._project = project
-        self._lines = Lines(
-            project(T),
+        self.project, self.shares, self.symmetric = project, shares, symmetric
+        self._target, self._anderson_darling = (T, weight), anderson_darling
+
+    @cached_property
+    def _lines(self) -> Lines:
+        T, weight = self._target
+        return Lines(
+            self.project(T),
             weight,
-            symmetric=symmetric,
-            anderson_darling=anderson_darling,
-            shares=shares,
+            symmetric=self.symmetric,
+            anderson_darling=self._anderson_darling,
+            shares=self.shares,
         )
 
     def factor(self, X: Array) -> LineFactor:
-        return self._lines.factor(self._project(X), n_points=int(X.shape[0]))
+        return self._lines.factor(self.project(X), n_points=int(X.shape[0]))
 
     def totals(self, R: LineFactor, A: Array) -> Array:
         return R.totals(A)
@@ -112,7 +118,7 @@ class LineViews:
         return part
 
     def device_totals(self, X: Array, A: DeviceColumns, w: Array) -> tuple[Array, Array]:
-        return self._lines.device_totals(self._project(X), A, w)
+        return self._lines.device_totals(self.project(X), A, w)
 
     def device_trace(self, totals: Array) -> Array:
         return self._lines.trace(totals)

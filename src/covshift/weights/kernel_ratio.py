@@ -55,12 +55,22 @@ class KernelRatio(Weighter):
         "standardize": flag(),
         "verbose": VERBOSE,
     }
-    width: Any
-    n_centers: int
-    standardize: bool
-    random_state: Any
-    verbose: int
     width_: float
+
+    def __init__(
+        self,
+        width: Any = "cv",
+        *,
+        n_centers: int = 100,
+        standardize: bool = True,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.width = width
+        self.n_centers = n_centers
+        self.standardize = standardize
+        self.random_state = random_state
+        self.verbose = verbose
 
     def _solve(self, problem: Problem) -> Real:
         rng = check_random_state(self.random_state)

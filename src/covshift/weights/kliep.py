@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dtrtrs
@@ -84,21 +83,6 @@ class KLIEP(KernelRatio):
     >>> ratio.predict_weights([[-1.0], [0.0], [1.0]]).round(1)  # the truth: 0.5, 0.9, 1.5
     array([0.5, 1.1, 1.4])
     """
-
-    def __init__(
-        self,
-        width: Any = "cv",
-        *,
-        n_centers: int = 100,
-        standardize: bool = True,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.width = width
-        self.n_centers = n_centers
-        self.standardize = standardize
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _choose(self, setting: Setting) -> tuple[Real, Real]:
         unit, target = setting.unit, setting.target

@@ -20,40 +20,7 @@ _FLAT = 0.5  # share of the target in the denominator, from which no row may wei
 _WITHOUT_CHOICE = 0.1  # the penalty where no row can be left out
 
 
-class _LeastSquaresRatio(KernelRatio):
-    """The core of `ULSIF` and `RULSIF`: only the mixture in the quadratic term differs."""
-
-    reg: Any
-    _rules: ClassVar[Rules] = {**KernelRatio._rules, "reg": CANDIDATES}
-
-    def _mixture(self) -> float:
-        raise NotImplementedError
-
-    def _choose(self, setting: Setting) -> tuple[Real, Real]:
-        alpha, unit = self._mixture(), setting.unit
-        widths, penalties = candidates(self.width, unit * _WIDTHS), candidates(self.reg, _PENALTIES)
-        own, target, centers = setting.own, setting.target, setting.centers
-        samples = (
-            _Rows(setting.X, own, own, 1 - alpha, 0.0, centers),
-            _Rows(target.points, target.share, target.row, alpha, 1.0, centers),
-        )
-        self.__dict__.pop("scores_", None)
-        if len(widths) * len(penalties) == 1:
-            self.width_, self.reg_ = float(widths[0]), float(penalties[0])
-        elif min(len(setting.X), target.size) == 1:  # nothing can be left out
-            self.width_ = float(widths[0]) if len(widths) == 1 else unit
-            self.reg_ = float(penalties[0]) if len(penalties) == 1 else _WITHOUT_CHOICE
-        else:
-            label = f"{type(self).__name__}: widths"
-            tried = track(widths, len(widths), label, verbose=bool(self.verbose))
-            self.scores_ = np.stack([_scores(samples, width, penalties) for width in tried])
-            best = np.unravel_index(np.argmin(self.scores_), self.scores_.shape)
-            self.width_, self.reg_ = float(widths[best[0]]), float(penalties[best[1]])
-        d, U, g = _spectrum(samples, self.width_)
-        return np.zeros(len(d)), U @ (g / (d + self.reg_))
-
-
-class ULSIF(_LeastSquaresRatio):
+class ULSIF(KernelRatio):
     """Unconstrained least-squares importance fitting.
 
     w(x) = [sum_l a_l K(x, c_l)]_+ with a Gaussian kernel, centres c_l among the target points, and
@@ -117,6 +84,8 @@ class ULSIF(_LeastSquaresRatio):
     array([0.6, 1. , 1.5])
     """
 
+    _rules: ClassVar[Rules] = {**KernelRatio._rules, "reg": CANDIDATES}
+
     def __init__(
         self,
         width: Any = "cv",
@@ -127,18 +96,44 @@ class ULSIF(_LeastSquaresRatio):
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
-        self.width = width
+        super().__init__(
+            width,
+            n_centers=n_centers,
+            standardize=standardize,
+            random_state=random_state,
+            verbose=verbose,
+        )
         self.reg = reg
-        self.n_centers = n_centers
-        self.standardize = standardize
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _mixture(self) -> float:
+        """Share of the target in the denominator."""
         return 0.0
 
+    def _choose(self, setting: Setting) -> tuple[Real, Real]:
+        alpha, unit = self._mixture(), setting.unit
+        widths, penalties = candidates(self.width, unit * _WIDTHS), candidates(self.reg, _PENALTIES)
+        own, target, centers = setting.own, setting.target, setting.centers
+        samples = (
+            _Rows(setting.X, own, own, 1 - alpha, 0.0, centers),
+            _Rows(target.points, target.share, target.row, alpha, 1.0, centers),
+        )
+        self.__dict__.pop("scores_", None)
+        if len(widths) * len(penalties) == 1:
+            self.width_, self.reg_ = float(widths[0]), float(penalties[0])
+        elif min(len(setting.X), target.size) == 1:  # nothing can be left out
+            self.width_ = float(widths[0]) if len(widths) == 1 else unit
+            self.reg_ = float(penalties[0]) if len(penalties) == 1 else _WITHOUT_CHOICE
+        else:
+            label = f"{type(self).__name__}: widths"
+            tried = track(widths, len(widths), label, verbose=bool(self.verbose))
+            self.scores_ = np.stack([_scores(samples, width, penalties) for width in tried])
+            best = np.unravel_index(np.argmin(self.scores_), self.scores_.shape)
+            self.width_, self.reg_ = float(widths[best[0]]), float(penalties[best[1]])
+        d, U, g = _spectrum(samples, self.width_)
+        return np.zeros(len(d)), U @ (g / (d + self.reg_))
 
-class RULSIF(_LeastSquaresRatio):
+
+class RULSIF(ULSIF):
     """Relative unconstrained least-squares importance fitting: a bounded ratio.
 
     Estimates q / (alpha q + (1 - alpha) p), which never exceeds 1 / alpha, as `ULSIF` does, with
@@ -177,7 +172,7 @@ class RULSIF(_LeastSquaresRatio):
     array([0.8, 1. , 1.3])
     """
 
-    _rules: ClassVar[Rules] = {**_LeastSquaresRatio._rules, "alpha": number(least=0, below=1)}
+    _rules: ClassVar[Rules] = {**ULSIF._rules, "alpha": number(least=0, below=1)}
 
     def __init__(
         self,
@@ -190,13 +185,15 @@ class RULSIF(_LeastSquaresRatio):
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
+        super().__init__(
+            width,
+            reg=reg,
+            n_centers=n_centers,
+            standardize=standardize,
+            random_state=random_state,
+            verbose=verbose,
+        )
         self.alpha = alpha
-        self.width = width
-        self.reg = reg
-        self.n_centers = n_centers
-        self.standardize = standardize
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _mixture(self) -> float:
         return float(self.alpha)

@@ -26,7 +26,7 @@ from ...numerics.support import beyond_extremes
 from ..base import Weighter
 from ..problem import column_sides
 from .matching import Match
-from .thresholds import LocalParts, ThresholdMatching
+from .thresholds import Block, LocalParts, ThresholdMatching
 from .views import name_of
 
 DENSE_LINES = 300
@@ -107,12 +107,12 @@ class OnDevice(Weighter):
         low, high = X.amin(dim=0), X.amax(dim=0)
         self._sides = column_sides(high, T, share, groups)
         target: Any = self._target(self._seen(T), share, groups)
-        parts = LocalParts([target.rows(self._seen(X))])
+        block = Block(target.rows(self._seen(X)), remembers=True)
         gaps = beyond_extremes(low, high, N, T, share, size)
-        matching = ThresholdMatching(parts, N, target)
+        matching = ThresholdMatching(LocalParts([block]), N, target)
         given = N, size, gaps, partial(row_hash, X)
         match = self._match_rows(matching, *given, names=self._given_names)
-        raw: Any = match.ratio(parts.plain()[0])
+        raw: Any = match.ratio(block.R)
         self._scale, self._most, self._n_rows = float(N / raw.sum()), float(N), N
         self.weights_ = (raw * self._scale).to(X.dtype)
         self.effective_sample_size_ = float(raw.sum() ** 2 / (raw @ raw))

@@ -35,9 +35,29 @@ class Match:
     bound: float  # no weights have a smaller mismatch than this
     converged: bool = True
 
+    @classmethod
+    def at(
+        cls,
+        w: Real,
+        reg: float,
+        level: float,
+        tilt: Real,
+        residual: Real,
+        below: float,
+        converged: bool = True,
+    ) -> Match:
+        """Bound the mismatch from the residual R w / N - F.
+
+        It is a function on which sample and target differ; no reweighting takes its mean below its
+        smallest value, which is ``below`` the weighted mean.
+        """
+        mismatch = float(residual @ residual)
+        bound = max(mismatch + below, 0.0) ** 2 / mismatch if mismatch > 0 else 0.0
+        return cls(w, reg, level, tilt, mismatch, bound, converged)
+
     def ratio(self, rows: RowFactor) -> Real:
         """Weights of other rows, given their R."""
-        seen = rows.tilted(self.tilt)
+        seen = rows.rmatvec(self.tilt)
         if np.isinf(self.reg):
             return 0.0 * seen + 1.0
         return (self.level + seen).clip(0.0, None) / self.reg
@@ -46,8 +66,8 @@ class Match:
 class Matching:
     """Training rows X (N, n), of some ``mass`` or of mass one, matched to a target by a dense K."""
 
-    def __init__(self, X: Real, target: TargetSide, mass: Real | None = None) -> None:
-        self.mass = np.ones(len(X)) if mass is None else mass
+    def __init__(self, X: Real, target: TargetSide, mass: Any = 1.0) -> None:
+        self.mass = np.full(len(X), 1.0) * mass
         self.N, self.target = len(X), target
         self.rows = target.rows(X)
         self.b = self.N * self.rows.rmatvec(target.F)  # N b
@@ -80,15 +100,11 @@ class Matching:
         return self._match(exact.w / self.mass, reg, exact.level)
 
     def _match(self, w: Real, reg: float, level: float) -> Match:
-        F, N, g = self.target.F, self.N, self.mass
-        residual = self.rows.matvec(g * w) / N - F
-        mismatch = float(residual @ residual)
-        # The residual is a function on which sample and target differ; no reweighting takes its
-        # mean below its smallest value.
+        counted = self.mass * w
+        residual = self.rows.matvec(counted) / self.N - self.target.F
         witness = self.rows.rmatvec(residual)
-        room = mismatch + float(witness.min()) - float((g * w) @ witness) / N
-        bound = max(room, 0.0) ** 2 / mismatch if mismatch > 0 else 0.0
-        return Match(w, reg, level, -N * residual, mismatch, bound)
+        below = float(witness.min()) - float(counted @ witness) / self.N
+        return Match.at(w, reg, level, -self.N * residual, residual, below)
 
 
 @dataclass(frozen=True)

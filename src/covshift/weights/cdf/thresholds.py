@@ -8,7 +8,7 @@ arrays of NumPy and on tensors.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from typing import Any, Protocol
 
@@ -17,10 +17,10 @@ import numpy as np
 from ...data.row_weights import masses
 from ...numerics.array import Array, Real
 from ...operators.line_thresholds import Thresholds
-from ...operators.line_vectors import Coarse, LineRows, LineTarget, coarse_size
+from ...operators.line_vectors import Coarse, LineTarget, coarse_size
 from .matching import Match
 from .newton import MOST_STEPS, Totals, inverse_of_groups, solve_dual_newton
-from .views import FactorRows, TargetSide
+from .views import RowFactor, TargetSide
 
 # Rows of unequal mass: a row that counts for g rows (theory, section 7).
 #
@@ -32,38 +32,78 @@ from .views import FactorRows, TargetSide
 # is sqrt(g)'v = N.
 
 
-@dataclass(frozen=True)
-class MassRows:
-    """R of some rows, and the mass of each."""
-
-    rows: Any
-    mass: Real  # (N,), positive
-
-
-def unequal_masses(own: Real) -> Real | None:
-    """Masses of rows with these shares, of mean one; None where all are one."""
-    return None if own.min() == own.max() else masses(own)
-
-
-def with_mass(rows: Any, mass: Real | None) -> Any:
-    """Return the rows as they are, or with their masses."""
-    return rows if mass is None else MassRows(rows, mass)
-
-
-def split(rows: Any) -> tuple[Any, Real | None]:
-    """Return plain rows, and their masses where they have any."""
-    return (rows.rows, rows.mass) if isinstance(rows, MassRows) else (rows, None)
-
-
-AnyRows = LineRows | FactorRows | MassRows
 Ends = tuple[float, float | None]
+NO_ENDS: Ends = (0.0, None)
+"""Where R'u + c is clipped: at zero, and with limits of the weights at reg times these."""
+
+
+def mass_of(own: Real) -> Any:
+    """Masses of rows with these shares, of mean one."""
+    return 1.0 if own.min() == own.max() else masses(own)
+
+
+class Block:
+    """R of some rows with their masses, and what the rows add to a pass, wherever they are."""
+
+    def __init__(self, R: RowFactor, mass: Any = 1.0, *, remembers: bool = False) -> None:
+        self.R, self.mass = R, mass  # (N,) or one for all
+        self._remembers = remembers  # the last R'u
+        self._last: tuple[Array, Array] | None = None
+
+    def totals(self, u: Real, c: float, reg: float, ends: Ends = NO_ENDS) -> Totals:
+        """Sums at the weights [(R'u + c) / reg]_+, or clipped to their limits."""
+        raw = self._tilted(u) + c
+        w = raw.clip(*ends) / reg
+        counted, free = self.mass * w, self.mass * (0.0 * w + _inside(raw, ends))
+        Rw, Rfree = self.R.matvecs(counted, free)
+        return Totals(Rw, Rfree, float(counted.sum()), float(counted @ w), float(free.sum()))
+
+    def sums(self, u: Real, c: float, reg: float, ends: Ends = NO_ENDS) -> Real:
+        """Return the sum of these weights, and the number of free rows."""
+        raw = self._tilted(u) + c
+        total, free = self.mass * raw.clip(*ends), self.mass * (0.0 * raw + _inside(raw, ends))
+        return np.array([float(total.sum()) / reg, float(free.sum())])
+
+    def curvature(self, u: Array, c: float, p: Array, ends: Ends = NO_ENDS) -> Array:
+        """R_f R_f'p over the free rows."""
+        free = self.mass * _inside(self._tilted(u) + c, ends)
+        return self.R.matvec(self.R.rmatvec(p) * free)
+
+    def cross(
+        self, u: Real, c: float, tables: list[Array], lines: list[Thresholds], ends: Ends = NO_ENDS
+    ) -> Real:
+        """S_f S_f' and S_f 1 (g, g + 1), S the coarse R."""
+        free, mass = _inside(self._tilted(u) + c, ends), self.mass
+        rows: Any = self.R
+        found = rows.crossed(free, tables, lines, None if isinstance(mass, float) else mass)
+        return np.column_stack(found)
+
+    def coarse(self, tables: list[Array], lines: list[Thresholds]) -> Block:
+        """R of the same rows at fewer thresholds."""
+        rows: Any = self.R
+        return Block(rows.regrouped(tables, lines), self.mass, remembers=self._remembers)
+
+    def lowest(self, z: Real) -> float:
+        """Smallest entry of R'z."""
+        return float(self.R.rmatvec(z).min())
+
+    def _tilted(self, u: Array) -> Array:
+        if self._last is not None and self._last[0] is u:
+            return self._last[1]
+        found = self.R.rmatvec(u)
+        if self._remembers:
+            self._last = u, found
+        return found
+
+
+def _inside(raw: Array, ends: Ends) -> Array:
+    low, high = ends
+    return raw > low if high is None else (raw > low) & (raw < high)
+
 
 _TRY = 15  # steps before a stronger penalty is solved first
 _NEAR, _FAR = 10.0, 100.0  # times the penalty: where the way is short, and not too long
 _ROUGH = 1e-2  # tolerance on the way
-
-NO_ENDS: Ends = (0.0, None)
-"""Where R'u + c is clipped: at zero, and with limits of the weights at reg times these."""
 
 
 class Parts(Protocol):
@@ -77,7 +117,7 @@ class Parts(Protocol):
         """Return the smallest ``function(rows, *shared)``."""
         ...
 
-    def mapped(self, function: Callable[..., AnyRows], *shared: object) -> Parts:
+    def mapped(self, function: Callable[..., Block], *shared: object) -> Parts:
         """Return the blocks ``function(rows, *shared)``."""
         ...
 
@@ -85,23 +125,17 @@ class Parts(Protocol):
 class LocalParts:
     """Blocks in memory, which remember the last R'u."""
 
-    def __init__(self, rows: Sequence[AnyRows]) -> None:
-        self._rows = rows
-        for block in self.plain():
-            block.remembers = True
+    def __init__(self, blocks: Sequence[Block]) -> None:
+        self.blocks = blocks
 
     def total(self, function: Callable[..., object], *shared: object) -> object:
-        return reduce(add, (function(rows, *shared) for rows in self._rows))
+        return reduce(add, (function(block, *shared) for block in self.blocks))
 
     def least(self, function: Callable[..., float], *shared: object) -> float:
-        return min(function(rows, *shared) for rows in self._rows)
+        return min(function(block, *shared) for block in self.blocks)
 
-    def plain(self) -> list[LineRows | FactorRows]:
-        """Return the blocks without their masses."""
-        return [split(rows)[0] for rows in self._rows]
-
-    def mapped(self, function: Callable[..., AnyRows], *shared: object) -> LocalParts:
-        return LocalParts([function(rows, *shared) for rows in self._rows])
+    def mapped(self, function: Callable[..., Block], *shared: object) -> LocalParts:
+        return LocalParts([function(block, *shared) for block in self.blocks])
 
 
 def add(one: object, other: object) -> object:
@@ -125,7 +159,7 @@ class ThresholdMatching:
 
     def unweighted(self) -> Match:
         """The limit of an infinite penalty: all weights one."""
-        ones = self._parts.total(totals_of, 0.0 * self.target.F, 1.0, 1.0)
+        ones = self._parts.total(Block.totals, 0.0 * self.target.F, 1.0, 1.0)
         assert isinstance(ones, Totals)
         return self._match(ones, self.N * self.target.F - ones.Rw, 0.0, np.inf, True)
 
@@ -166,7 +200,7 @@ class ThresholdMatching:
     def weights(self, match: Match) -> Real:
         """Weights of the rows, where these are in memory."""
         assert isinstance(self._parts, LocalParts)
-        return np.concatenate([match.ratio(rows) for rows in self._parts.plain()])
+        return np.concatenate([match.ratio(block.R) for block in self._parts.blocks])
 
     def coarse(self, size: int) -> CoarseThresholds | None:
         """Return the same problem at fewer thresholds; None where that saves little."""
@@ -176,16 +210,16 @@ class ThresholdMatching:
     # The passes of solve_dual_newton
 
     def totals(self, u: Real, c: float, reg: float) -> Totals:
-        sums = self._parts.total(totals_of, u, c, reg, self._ends)
+        sums = self._parts.total(Block.totals, u, c, reg, self._ends)
         assert isinstance(sums, Totals)
         return sums
 
     def mass(self, u: Real, c: float, reg: float) -> tuple[float, float]:
-        total, free = np.asarray(self._parts.total(mass_of, u, c, reg, self._ends))
+        total, free = np.asarray(self._parts.total(Block.sums, u, c, reg, self._ends))
         return float(total), float(free)
 
     def curvature(self, u: Real, c: float, p: Real) -> Real:
-        return self._parts.total(curvature_of, u, c, p, self._ends)  # type: ignore[return-value]
+        return self._parts.total(Block.curvature, u, c, p, self._ends)  # type: ignore[return-value]
 
     def preconditioner(
         self, u: Real, c: float, reg: float, free: float
@@ -197,7 +231,7 @@ class ThresholdMatching:
         if size is None:
             return None
         groups, tables, lines = self.target.groups(size)
-        cross = self._parts.total(cross_of, u, c, tables, lines, self._ends)
+        cross = self._parts.total(Block.cross, u, c, tables, lines, self._ends)
         counts = np.asarray(cross)  # (g, g + 1)
         seen = counts[:, -1]  # of each group's row, over the free rows
         C = counts[:, :-1] - np.outer(seen, seen) / max(free, 1.0)
@@ -205,89 +239,19 @@ class ThresholdMatching:
 
     def _match(self, sums: Totals, u: Real, c: float, reg: float, converged: bool) -> Match:
         residual = sums.Rw / self.N - self.target.F
-        mismatch = float(residual @ residual)
-        lowest = self._parts.least(lowest_of, residual)
-        room = mismatch + lowest - float(sums.Rw @ residual) / self.N
-        bound = max(room, 0.0) ** 2 / mismatch if mismatch > 0 else 0.0
-        return Match(np.empty(0), reg, c, u, mismatch, bound, converged)
+        lowest = self._parts.least(Block.lowest, residual)
+        mean = float(sums.Rw @ residual) / self.N
+        return Match.at(np.empty(0), reg, c, u, residual, lowest - mean, converged)
 
 
 class CoarseThresholds(ThresholdMatching):
     """A problem at fewer thresholds, whose solution starts that at all of them."""
 
     def __init__(self, fine: ThresholdMatching, coarse: Coarse) -> None:
-        parts = fine._parts.mapped(coarse_rows, coarse.tables(), coarse.target.lines)
+        parts = fine._parts.mapped(Block.coarse, coarse.tables(), coarse.target.lines)
         super().__init__(parts, fine.N, coarse.target)
         self._fine, self._coarse = fine, coarse
 
     def refined(self, match: Match) -> Match:
         """Return a start for the problem at all thresholds."""
         return replace(match, tilt=self._coarse.refined(match.tilt))
-
-
-# What a block of rows adds, plain ones or with masses; these run wherever the rows are
-
-
-def totals_of(rows: AnyRows, u: Real, c: float, reg: float, ends: Ends = NO_ENDS) -> Totals:
-    """Sums at the weights [(R'u + c) / reg]_+, or clipped to their limits."""
-    plain, mass = split(rows)
-    raw = plain.tilted(u) + c
-    w = raw.clip(*ends) / reg
-    free = 0.0 * w + _inside(raw, ends)
-    counted, squares = w, float(w @ w)
-    if mass is not None:
-        counted, free, squares = mass * w, mass * free, float((mass * w) @ w)
-    if isinstance(plain, FactorRows):
-        Rw, Rfree = plain.matvecs(counted, free)
-    else:
-        Rw, Rfree = plain.matvec(counted), plain.matvec(free)
-    return Totals(Rw, Rfree, float(counted.sum()), squares, float(free.sum()))
-
-
-def mass_of(rows: AnyRows, u: Real, c: float, reg: float, ends: Ends = NO_ENDS) -> Real:
-    """Return the sum of these weights, and the number of free rows."""
-    plain, mass = split(rows)
-    raw = plain.tilted(u) + c
-    w, free = raw.clip(*ends), _inside(raw, ends)
-    if mass is not None:
-        return np.array([float(mass @ w) / reg, float((mass * free).sum())])
-    return np.array([float(w.sum()) / reg, float(free.sum())])
-
-
-def curvature_of(rows: AnyRows, u: Array, c: float, p: Array, ends: Ends = NO_ENDS) -> Array:
-    """R_f R_f'p over the free rows."""
-    plain, mass = split(rows)
-    free = _inside(plain.tilted(u) + c, ends)
-    return plain.matvec(plain.rmatvec(p) * (free if mass is None else mass * free))
-
-
-def cross_of(
-    rows: AnyRows,
-    u: Real,
-    c: float,
-    tables: list[Array],
-    lines: list[Thresholds],
-    ends: Ends = NO_ENDS,
-) -> Real:
-    """S_f S_f' and S_f 1 (g, g + 1), S the coarse R."""
-    plain, mass = split(rows)
-    free = _inside(plain.tilted(u) + c, ends)
-    return np.column_stack(plain.crossed(free, tables, lines, mass))
-
-
-def coarse_rows(rows: AnyRows, tables: list[Array], lines: list[Thresholds]) -> AnyRows:
-    """R of the same rows at fewer thresholds."""
-    plain, mass = split(rows)
-    found: AnyRows = with_mass(plain.regrouped(tables, lines), mass)
-    return found
-
-
-def _inside(raw: Array, ends: Ends) -> Array:
-    low, high = ends
-    return raw > low if high is None else (raw > low) & (raw < high)
-
-
-def lowest_of(rows: AnyRows, z: Real) -> float:
-    """Smallest entry of R'z."""
-    plain, _ = split(rows)
-    return float(plain.rmatvec(z).min())

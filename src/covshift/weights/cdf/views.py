@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import combinations
 from typing import Any, Protocol
 
 import numpy as np
 
-from ...data.features import column_shares, members
 from ...data.parameters import Rule, check_parameters, one_of
 from ...exceptions import InputError
-from ...numerics.array import Real, Rows, Whole
-from ...operators import BoxViews, Coordinates, Factor, LineViews, Views, projected
+from ...numerics.array import Real, Rows
+from ...operators import Factor, LineViews, Views
 from ...operators.line_vectors import Coarse, LineTarget
 from ...registry import TABLE
 
@@ -31,12 +27,12 @@ class RowFactor(Protocol):
         """R v: (N,) -> (m,)."""
         ...
 
-    def rmatvec(self, z: Real) -> Real:
-        """R' z: (m,) -> (N,)."""
+    def matvecs(self, v: Real, w: Real) -> tuple[Real, Real]:
+        """R v and R w, in less time than one after the other."""
         ...
 
-    def tilted(self, u: Real) -> Real:
-        """R' u, which may be remembered."""
+    def rmatvec(self, z: Real) -> Real:
+        """R' z: (m,) -> (N,)."""
         ...
 
     def gram(self) -> Real:
@@ -118,30 +114,15 @@ def make_target(
     with more than 65 535 distinct values is compared at so many of them, of equal shares: the
     weights changed by 1e-4 or less in trials, and rows keep two bytes per view.
     """
-    n, shares, name = T.shape[1], None, name_of(views)
-    even_tails, symmetric = views.phi is not None, views.symmetric
-    if name == "sliced":
-        seen = views.of_features(groups)
-        if seen.random_state is None:
-            seen.random_state = random_state
-        project: Any = Projections(seen.directions_for(T, share))
-    elif name == "additive" or n == 1:
-        project = Coordinates()
-        shares = None if groups is None else column_shares(groups)
-    else:
-        boxes = Boxes.of_pairs(groups, n) if name == "pairwise" else Boxes(np.arange(n)[None, :])
-        return FactorTarget(boxes, T, share, symmetric=symmetric, even_tails=even_tails)
-    if symmetric:
-        return FactorTarget(project, T, share, symmetric=True, even_tails=even_tails, shares=shares)
-    return LineTarget.of(
-        project,
-        T,
-        share,
-        anderson_darling=even_tails,
-        scale=tails_scale(even_tails),
-        shares=shares,
-        most=_MOST_THRESHOLDS,
-    )
+    seen = views.of_features(groups)
+    if name_of(views) == "sliced" and seen.random_state is None:
+        seen.random_state = random_state
+    even_tails = views.phi is not None
+    scale, made = tails_scale(even_tails), seen.views(T, share)
+    if not isinstance(made, LineViews) or made.symmetric:
+        return FactorTarget(made, T, share, scale)
+    options = {"anderson_darling": even_tails, "scale": scale, "shares": made.shares}
+    return LineTarget.of(made.project, T, share, most=_MOST_THRESHOLDS, **options)
 
 
 def tails_scale(even_tails: bool) -> float:
@@ -149,60 +130,10 @@ def tails_scale(even_tails: bool) -> float:
     return _TAILS if even_tails else 1.0
 
 
-@dataclass(frozen=True)
-class Boxes:
-    """Groups of columns that are looked at together."""
-
-    groups: Whole  # (G, columns in each)
-
-    @classmethod
-    def of_pairs(cls, groups: Rows | None, n: int) -> Boxes:
-        """Take every pair of features, or the only feature there is, with all their columns.
-
-        A box of fewer columns than others has its first one again, which changes nothing.
-        """
-        features = [[k] for k in range(n)] if groups is None else members(groups)
-        boxes = [one + other for one, other in combinations(features, 2)] or features
-        wide = max(map(len, boxes))
-        return cls(np.array([box + box[:1] * (wide - len(box)) for box in boxes]))
-
-
-@dataclass(frozen=True)
-class Projections:
-    """The points along each of some directions."""
-
-    directions: Real  # (G, n)
-
-    def __call__(self, points: Real) -> Iterator[Real]:
-        largest = np.finfo(float).max
-        for direction in self.directions:
-            yield np.nan_to_num(projected(points, direction), posinf=largest, neginf=-largest)
-
-
 class FactorTarget:
     """Views of several dimensions or two sides, by the products of `covshift.operators`."""
 
-    def __init__(
-        self,
-        project: Boxes | Coordinates | Projections,
-        T: Real,
-        share: Real,
-        *,
-        symmetric: bool,
-        even_tails: bool,
-        shares: Real | None = None,
-    ) -> None:
-        if shares is not None and not (shares > 0).all():
-            raise ValueError("views without a share in their mean")
-        self.project, self.T, self.share = project, T, share
-        self.symmetric, self.even_tails, self.shares = symmetric, even_tails, shares
-        sides: dict[str, Any] = {"symmetric": symmetric, "anderson_darling": even_tails}
-        views: Views
-        if isinstance(project, Boxes):
-            views = BoxViews(project.groups.tolist(), T, share, **sides)
-        else:
-            views = LineViews(project, T, share, shares=shares, **sides)
-        scale = tails_scale(even_tails)
+    def __init__(self, views: Views, T: Real, share: Real, scale: float) -> None:
         self._views, self._scale = views, float(np.sqrt(scale))
         kept = share > 0
         R = views.factor(T[kept])
@@ -222,27 +153,16 @@ class FactorRows:
 
     def __init__(self, R: Factor, scale: float) -> None:
         self._R, self._scale = R, scale
-        self.remembers = False  # the last R'u
-        self._last: tuple[Real, Real] | None = None
 
     def matvec(self, v: Real) -> Real:
         return np.asarray(self._scale * self._R.matmat(v[:, None])[:, 0])
 
     def matvecs(self, v: Real, w: Real) -> tuple[Real, Real]:
-        """R v and R w, in less time than one after the other."""
         found = self._scale * self._R.matmat(np.column_stack([v, w]))
         return found[:, 0].copy(), found[:, 1].copy()
 
     def rmatvec(self, z: Real) -> Real:
         return np.asarray(self._scale * self._R.rmatmat(z[:, None])[:, 0])
-
-    def tilted(self, u: Real) -> Real:
-        if self._last is None or self._last[0] is not u:
-            self._last = u, self.rmatvec(u)
-        seen = self._last[1]
-        if not self.remembers:
-            self._last = None
-        return seen
 
     def gram(self) -> Real:
         return np.asarray(self._scale**2 * self._R.gram())

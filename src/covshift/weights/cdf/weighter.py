@@ -29,7 +29,7 @@ from .device import DENSE_LINES, OnDevice
 from .matching import Match, Matching
 from .newton import MOST_STEPS
 from .penalty import ROUGH, WEAKEST, by_discrepancy, by_folds, noise_limit, overlap, sampling_noise
-from .thresholds import LocalParts, ThresholdMatching, unequal_masses, with_mass
+from .thresholds import Block, LocalParts, ThresholdMatching, mass_of
 from .views import (
     VIEWS_RULE,
     TargetSide,
@@ -405,11 +405,11 @@ class CDFWeights(OnDevice):
         return as_views(self.views)
 
     def _matching(self, X: Real, own: Real, target: TargetSide) -> Matching | ThresholdMatching:
-        mass = unequal_masses(own)
+        mass = mass_of(own)
         if self._is_dense(X, target):
             return Matching(X, target, mass)
-        rows: Any = target.rows(X)
-        return ThresholdMatching(LocalParts([with_mass(rows, mass)]), len(X), target)
+        block = Block(target.rows(X), mass, remembers=True)
+        return ThresholdMatching(LocalParts([block]), len(X), target)
 
     def _is_dense(self, X: Real, target: TargetSide) -> bool:
         if self.solver != "auto":
