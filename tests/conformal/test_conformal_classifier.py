@@ -27,6 +27,10 @@ from covshift.weights import Weighter
 SCORES = ("lac", "aps", "raps")
 
 
+# Known ratios are wrong on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore:.*weights of Known")
+
+
 class Known(Weighter):
     """The density ratio of N(shift, 1) and N(0, 1) in the first column."""
 

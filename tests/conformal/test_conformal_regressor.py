@@ -34,6 +34,10 @@ RECORD = json.loads(
 )
 
 
+# Known ratios are wrong on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore:.*weights of Known")
+
+
 class Known(Weighter):
     """The density ratio of N(shift, 1) and N(0, 1) in the first column."""
 

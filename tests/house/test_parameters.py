@@ -288,8 +288,8 @@ def test_functions_refuse_arguments_in_the_same_words(call, what):
 
 def test_an_estimator_of_ones_own_needs_no_rules():
     class Flat(weights.Weighter):
-        def _fit(self, X, T, share):
-            return np.ones(len(X))
+        def _solve(self, problem):
+            return np.ones(len(problem.X))
 
         def _ratio(self, X):
             return np.ones(len(X))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .array import Array, Real, Rows, Whole, is_numpy, namespace, take_rows, to_numpy
+from .array import Array, Real, Rows, is_numpy, namespace, take_rows, to_numpy
 from .parallel import over_rows
 
 Keys = NDArray[np.uint64]
@@ -228,16 +228,12 @@ def _signed(value: int) -> int:
 # distances from it, rounded so coarsely that the rounding of another unit is not seen, and finer
 # than any difference that matters. Columns are told apart by what the target holds in them, not by
 # their place. Weights and repeats of the target's rows do not move the distinct values; beyond
-# 100,000 rows all values are taken, few distinct ones with their counts: no column is sorted. The
-# target is known before the training rows, which may come in blocks.
+# 100,000 rows all values are taken, so that no column is sorted. The target is known before the
+# training rows, which may come in blocks.
 
 
 _GRIDS = ((2.0**6, 2.0**-20), (2.0**26, 1.0), (np.inf, 2.0**20))  # up to a size: rounded to
 _MANY = 100_000  # rows beyond which repeated values count as often as they are there
-_FEW = 128  # distinct values, which are counted first
-_SLOT_BITS = 14
-_SLOTS = 1 << _SLOT_BITS
-_TRIES = (*_FACTORS, _START, 0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53, 0x9FB21C651E98DF25)
 _MARKED = 2.0**20  # the marks of a column are rounded to one over this
 
 
@@ -262,13 +258,13 @@ class RowUnits:
         def work(columns: slice) -> None:
             for k in range(n)[columns]:
                 column = np.ascontiguousarray(points[:, k])
-                values, counts = _values(column)
-                units.center[k], units.spread[k] = _center_and_spread(values, counts)
+                values = np.unique(column) if len(column) <= _MANY else column
+                units.center[k], units.spread[k] = _center_and_spread(values)
                 if len(points) <= _MANY or np.ptp(mass) > 0:
                     # The same in every order of the rows.
                     means[k] = np.sort(mass * units.rounded(column, k)).sum()
                 else:
-                    means[k] = units._mean(values, counts, k)
+                    means[k] = units._mean(values, k)
 
         over_rows(work, n, at_least=1 + _MANY // max(1, len(points)))
         return cls(units.center, units.spread, _marks(means))
@@ -278,16 +274,14 @@ class RowUnits:
         """Columns in an order that follows what they hold: (n,)."""
         return np.argsort(self.marks, kind="stable")
 
-    def _mean(self, values: Real, counts: Whole | None, k: int) -> float:
+    def _mean(self, values: Real, k: int) -> float:
         """Mean of column k in its unit, cut off at the first grid: a sum of whole numbers."""
         total, (most, grid) = 0, _GRIDS[0]
         for start in range(0, len(values), _CACHED):
-            rows = slice(start, start + _CACHED)
             with np.errstate(over="ignore"):
-                u = (values[rows] - self.center[k]) / self.spread[k]
-            steps = np.rint(np.clip(u, -most, most) / grid)
-            total += int(steps.sum() if counts is None else counts[rows] @ steps.astype(np.int64))
-        return total * grid / (len(values) if counts is None else int(counts.sum()))
+                u = (values[start : start + _CACHED] - self.center[k]) / self.spread[k]
+            total += int(np.rint(np.clip(u, -most, most) / grid).sum())
+        return total * grid / len(values)
 
     def rounded(self, x: Array, k: int) -> Array:
         """Column k of some rows, in its unit and rounded: (rows,)."""
@@ -302,64 +296,22 @@ class RowUnits:
         return xp.round(u / grid) * grid
 
 
-def _values(t: Real) -> tuple[Real, Whole | None]:
-    """Values of a column (M,), and how often each counts; None: once."""
-    if len(t) <= _MANY:
-        return np.unique(t), None
-    few = _few_values(t)
-    return (t, None) if few is None else few
-
-
-def _few_values(t: Real) -> tuple[Real, Whole] | None:
-    """Distinct values of a column and how often each is there; None where they are many.
-
-    A product of their bits tells them apart: no row is sorted.
-    """
-    some = np.unique(t[:_CACHED])
-    for factor in _TRIES:
-        if len(some) <= _FEW and len(np.unique(_slots(some, factor))) == len(some):
-            break
-    else:
-        return None
-    values, counts = np.zeros(_SLOTS), np.zeros(_SLOTS, dtype=np.int64)
-    for start in range(0, len(t), _SLOTS):
-        part = t[start : start + _SLOTS]
-        slots = _slots(part, factor)
-        new = counts.take(slots) == 0
-        values[slots[new]] = part[new]
-        if not np.array_equal(values.take(slots), part):
-            return None
-        counts += np.bincount(slots, minlength=_SLOTS)
-    there = np.flatnonzero(counts)
-    there = there[np.argsort(values[there])]
-    return values[there], counts[there]
-
-
-def _slots(t: Real, factor: int) -> Rows:
-    return np.asarray((_bits(t) * np.uint64(factor)) >> np.uint64(64 - _SLOT_BITS), dtype=np.intp)
-
-
-def _center_and_spread(values: Real, counts: Whole | None) -> tuple[float, float]:
+def _center_and_spread(values: Real) -> tuple[float, float]:
     """Middle value, and the middle of the distances of the others from it."""
-    center = _middle(values, counts)
+    center = _middle(values)
     # Halves: the difference of the largest numbers would overflow.
     away = np.abs(values / 2 - center / 2)
-    same = values == center
-    spread = 2 * _middle(away, counts, int(same.sum() if counts is None else counts[same].sum()))
+    spread = 2 * _middle(away, int(np.count_nonzero(values == center)))
     spread = abs(center) if np.isnan(spread) else spread
     return center, spread if 0 < spread < np.inf else 1.0
 
 
-def _middle(values: Real, counts: Whole | None, least: int = 0) -> float:
+def _middle(values: Real, least: int = 0) -> float:
     """Middle one of the values without the ``least`` smallest; NaN where none is left."""
-    total = len(values) if counts is None else int(counts.sum())
-    if least == total:
+    if least == len(values):
         return np.nan
-    k = least + (total - least - 1) // 2
-    if counts is None:
-        return float(np.partition(values, k)[k])
-    order = np.argsort(values)
-    return float(values[order][np.searchsorted(counts[order].cumsum(), k, side="right")])
+    k = least + (len(values) - least - 1) // 2
+    return float(np.partition(values, k)[k])
 
 
 def _marks(means: Real) -> Real:

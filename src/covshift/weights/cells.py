@@ -178,7 +178,7 @@ def warn_of_moved(problem: Problem, moved: float, where: str, cell: str, advice:
             f"{moved:.0%} of the target lies in {where} without training rows, and was counted in "
             f"the nearest {cell} some{'' if problem.groups is None else dropped}{advice}",
             WeightWarning,
-            stacklevel=5,
+            stacklevel=4,
         )
 
 

@@ -115,7 +115,7 @@ class EnergyWeights(Weighter):
             f"EnergyWeights of {len(T)} different target rows",
             _SECONDS_OF_PAIR * len(T) ** 2,
             "The distances between them grow with M^2: fit to a subsample of the target.",
-            stacklevel=4,
+            stacklevel=3,
         )
         apart = target_mean(  # d(x_i)
             cdist, X, T, share, label="EnergyWeights: distances", verbose=self.verbose

@@ -153,7 +153,7 @@ class EntropyBalancing(Weighter):
                 f"by {self.imbalance_:.2g} standard deviations, of what comes nearest. Widen the "
                 "limits, or leave out features.",
                 WeightWarning,
-                stacklevel=5,
+                stacklevel=4,
             )
         return self._ratio(problem.X)
 
@@ -222,7 +222,7 @@ class EntropyBalancing(Weighter):
                 f"still differs by {self.imbalance_:.2g} standard deviations. Raise max_iter, or "
                 "allow a difference with reg > 0.",
                 ConvergenceWarning,
-                stacklevel=6,
+                stacklevel=5,
             )
 
 

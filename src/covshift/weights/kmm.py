@@ -185,5 +185,5 @@ class KMM(Weighter):
                 "larger "
                 'width, such as width="median".',
                 WeightWarning,
-                stacklevel=5,
+                stacklevel=4,
             )

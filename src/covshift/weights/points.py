@@ -205,7 +205,7 @@ def check_fits(N: int, refuse_above: int, name: str, seconds: float = 0.0) -> No
         seconds * 1e-6 * float(N) ** 3 if N <= refuse_above else 0.0,
         "Its time grows with N^3: fit a subsample and predict the weights of the rest, or use "
         "CDFWeights, whose cost is linear in N.",
-        stacklevel=5,
+        stacklevel=4,
     )
     if N > refuse_above:
         raise InputError(

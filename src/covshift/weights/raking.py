@@ -187,14 +187,14 @@ class Raking(Weighter):
                 f"share of {name} is off by {fitted.off:.2g}, in what comes nearest. Widen the "
                 "limits, or merge cells.",
                 WeightWarning,
-                stacklevel=6,
+                stacklevel=5,
             )
         elif not (limited or fitted.converged):
             warnings.warn(
                 f"Raking did not converge in {fitted.rounds} rounds: the share of {name} "
                 f"is off by {fitted.off:.2g}. Raise max_iter or tol, or merge cells.",
                 ConvergenceWarning,
-                stacklevel=6,
+                stacklevel=5,
             )
 
     def _ratio(self, X: Real) -> Real:

@@ -121,7 +121,11 @@ def make_target(
     scale, made = tails_scale(even_tails), seen.views(T, share)
     if not isinstance(made, LineViews) or made.symmetric:
         return FactorTarget(made, T, share, scale)
-    options = {"anderson_darling": even_tails, "scale": scale, "shares": made.shares}
+    options: dict[str, Any] = {
+        "anderson_darling": even_tails,
+        "scale": scale,
+        "shares": made.shares,
+    }
     return LineTarget.of(made.project, T, share, most=_MOST_THRESHOLDS, **options)
 
 

@@ -233,11 +233,12 @@ class CDFWeights(OnDevice):
         X, T, share = problem.X, problem.T, problem.share
         gaps = uncovered(X, T, share, problem.size, own=problem.own)
         self._sides = problem.sides()
-        seen, target = self._seen(X), self._target(self._seen(T), share, problem.groups)
+        of_target = partial(self._target, groups=problem.groups)
+        seen, target = self._seen(X), of_target(self._seen(T), share)
 
         def by_folds_of_rows() -> float:
             grid, scores = by_folds(
-                lambda X, own, *T: self._matching(X, own, self._target(*T, problem.groups)),
+                lambda X, own, *T: self._matching(X, own, of_target(*T)),
                 seen,
                 problem.own,
                 distinct(self._seen(T), share),
@@ -336,13 +337,13 @@ class CDFWeights(OnDevice):
             message = no_overlap(name_of(self._views), missing, names, mismatch, noise)
             if not self.allow_no_overlap:
                 raise NoOverlapError(f"{message} {ADVICE}")
-            warnings.warn(message, OverlapWarning, stacklevel=5)
+            warnings.warn(message, OverlapWarning, stacklevel=6)
         if not match.converged:
             warnings.warn(
                 f"CDFWeights did not converge in {MOST_STEPS} steps of Newton's method. Raise tol, "
                 "or use solver='dense'.",
                 ConvergenceWarning,
-                stacklevel=5,
+                stacklevel=6,
             )
         return match
 
