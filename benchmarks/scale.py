@@ -175,12 +175,13 @@ def measure(name, limited, *pairs):
 def reduced(N, M, D, bins):
     """How far quantile points move the target's distribution functions and the predictions."""
     from covshift.distributed import fit_blocks
+    from covshift.distributed.reduce import Blocks
     from covshift.distributed.target import margins
 
     T = target(M)
     exact = fit_blocks(model(D=D), lambda: blocks(N), T)
     at = target(1000)
-    found = margins([(part, None) for part in np.array_split(T, 7)], bins)
+    found = margins(Blocks(lambda: [(part, None) for part in np.array_split(T, 7)]), bins)
     points = np.sort(found.points(), axis=0)
     gap = max(
         np.abs(

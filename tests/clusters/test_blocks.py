@@ -20,6 +20,7 @@ from sklearn.linear_model import Ridge
 from covshift import VSVC, VSVR
 from covshift.corrections import Additive, Importance, Sliced
 from covshift.distributed import fit_blocks, from_arrays, from_parquet
+from covshift.distributed.reduce import Blocks
 from covshift.distributed.target import FeaturePoints, margins
 from covshift.exceptions import ConstantColumnWarning
 from covshift.numerics.hashing import HashedSample, RowUnits, row_hash
@@ -196,8 +197,9 @@ def test_quantile_points_are_as_near_as_stated():
     )
     weight = rng.integers(0, 4, 20000).astype(float)
     for bins in (10, 100):
-        blocks = [(rows[k], weight[k]) for k in np.array_split(np.arange(20000), 23)]
-        found = margins(blocks, bins)
+        parts = np.array_split(np.arange(20000), 23)
+        blocks = [(rows[k], None, weight[k]) for k in parts]
+        found = margins(Blocks(lambda blocks=blocks: blocks), bins)
         assert found.error <= 0.5 / bins
         points = found.points()
         for k in range(3):
@@ -211,7 +213,7 @@ def test_quantile_points_are_as_near_as_stated():
 
 def test_margins_of_few_values_are_exact():
     rows = rng.integers(0, 10, (500, 2)).astype(float)
-    found = margins([(rows[:200], None), (rows[200:], None)], 20)
+    found = margins(Blocks(lambda: [(rows[:200], None), (rows[200:], None)]), 20)
     direct = FeaturePoints.of(rows, np.ones(500), 20)
     assert found.error == 0
     np.testing.assert_array_equal(found.points(), direct.points())

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import reduce
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
@@ -15,12 +14,11 @@ from ..data.values import plain_values
 from ..exceptions import InputError, InputTypeError
 from ..files.arrow import ArrowFiles
 from ..machine.base import KernelMachine
-from ..machine.blocks import Block, BlockFit
-from ..machine.primal import combine
+from ..machine.blocks import BlockFit, Survey
+from ..machine.primal import Partial, Primal
 from ..numerics.array import is_array, row_count, take_rows
-from .target import FixedTarget, read_target, tree_reduce
-
-Result = TypeVar("Result")
+from .reduce import Blocks, Rows
+from .target import FixedTarget, read_target
 
 
 def fit_blocks(
@@ -86,40 +84,33 @@ def fit_blocks(
     """
     if not isinstance(estimator, KernelMachine):
         raise InputTypeError(f"fit_blocks fits VSVC and VSVR, not {type(estimator).__name__}.")
-    target_weight = unwrap_target(target_weight)
     make = _as_callable(blocks, "blocks")
-    header = _header(make)
-    target = read_target(X_target, target_weight, target_bins, estimator, make)
+    rows, header = Blocks(make), _header(make)
+    given = unwrap_target(target_weight), target_bins, estimator, rows
+    return run_block_fit(estimator, rows, header, read_target(X_target, *given))
+
+
+def run_block_fit(estimator: Any, rows: Rows, header: Any, target: FixedTarget) -> Any:
+    """Survey the rows, again where columns that never vary were found among them, and sum."""
     target.check_columns(header)
     fit = BlockFit(estimator, header, target.T, target.share, narrow=target.narrow)
-    return run_block_fit(
-        fit,
-        target,
-        survey=lambda: tree_reduce(
-            (fit.survey(block) for block in _read(fit, make)),
-            lambda one, other: one.combine(other),
-            what="The blocks' X",
-        ),
-        partial=lambda primal: reduce(
-            combine, (fit.partial(primal, block) for block in _read(fit, make))
-        ),
-    )
+    found = rows.total(_survey, fit)
+    if found is None:
+        raise InputError("X has no rows of positive weight: sample_weight is zero.")
+    if fit.leave_out_constant(found, target.T):
+        found = rows.total(_survey, fit)
+    primal = fit.prepare(found, target.T[:, fit.columns], target.share)
+    return fit.finish(primal, rows.total(_partial, fit, primal))
 
 
-def run_block_fit(
-    fit: BlockFit,
-    target: FixedTarget,
-    *,
-    survey: Callable[[], Any],
-    partial: Callable[[Any], Any],
-) -> Any:
-    """The three steps of a fit, with two loops over the rows left to the caller."""
-    sample = survey()
-    if fit.leave_out_constant(sample, target.T):
-        sample = survey()
-    T = target.T[:, fit.columns]
-    primal = fit.prepare(sample, T, target.share)
-    return fit.finish(primal, partial(primal))
+def _survey(X: Any, y: Any, weight: Any, fit: BlockFit) -> Survey | None:
+    block = fit.read(X, y, weight)
+    return None if block is None else fit.survey(block)
+
+
+def _partial(X: Any, y: Any, weight: Any, fit: BlockFit, primal: Primal) -> Partial | None:
+    block = fit.read(X, y, weight)
+    return None if block is None else fit.partial(primal, block)
 
 
 def from_arrays(
@@ -234,16 +225,6 @@ def from_parquet(
 
 def _numpy(batch: Any, name: str) -> Any:
     return batch.column(name).to_numpy(zero_copy_only=False)
-
-
-def _read(fit: BlockFit, make: Callable[[], Iterable[Any]]) -> Iterator[Block]:
-    for number, (X, y, *weights) in enumerate(make()):
-        try:
-            block = fit.read(X, y, *weights)
-        except ValueError as error:
-            raise InputError(f"In block {number}: {error}") from error
-        if block is not None:
-            yield block
 
 
 def _header(make: Callable[[], Iterable[Any]]) -> Any:

@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from ..exceptions import InputError, InputTypeError, SlowWarning, import_extra
+from .reduce import Join, in_turn, named
 
 _FAN_IN = 4  # partial sums that one task of the tree adds
 _PATIENCE = 30  # seconds between two looks at the workers
@@ -29,20 +31,54 @@ def empty_frame(X: Any) -> Any:
 
 @dataclass(frozen=True)
 class Partitions:
-    """The partitions of a training sample, each (X, y, weight) delayed; and its columns."""
+    """Parts of rows on a cluster, each a few delayed values, such as X, y and weights."""
 
-    parts: list[tuple[Any, Any, Any]]
-    header: Any
+    cluster: Cluster
+    parts: list[tuple[Any, ...]]
+    header: Any = None  # a table without rows that has the columns of X
+    of: str = "X"
+
+    def mapped(self, function: Callable[..., Any], *shared: Any, keep: bool = True) -> Partitions:
+        """Apply ``function(*part, *shared)`` to every part; ``keep`` the results where they are."""
+        found = self._each(function, shared)
+        if keep:
+            found = self.cluster.kept(found)
+        return Partitions(self.cluster, [(value,) for value in found], of=self.of)
+
+    def total(self, function: Callable[..., Any], *shared: Any, join: Join = in_turn) -> Any:
+        """Join what ``function`` returns in a tree, and wait for the result."""
+        return self.cluster.joined(self._each(function, shared), join)
+
+    def least(self, function: Callable[..., float], *shared: Any) -> float:
+        """Return the smallest result."""
+        return float(self.total(function, *shared, join=min))
+
+    def some(self, flags: Any) -> Partitions:
+        """Keep some of the parts."""
+        kept = [part for part, flag in zip(self.parts, flags, strict=True) if flag]
+        return Partitions(self.cluster, kept, of=self.of)
+
+    def _each(self, function: Callable[..., Any], shared: tuple[Any, ...]) -> list[Any]:
+        """Delayed results; ``shared`` objects are in the graph once."""
+        delayed = self.cluster.delayed
+        given = [delayed(value, pure=False, traverse=False) for value in shared]
+        task = delayed(partial(_of_part, function, self.of), pure=False)
+        return [task(number, *part, *given) for number, part in enumerate(self.parts)]
+
+
+def _of_part(function: Callable[..., Any], of: str, number: int, *given: Any) -> Any:
+    with named(f"partition {number} of {of}"):
+        return function(*given)
 
 
 class Cluster:
     """A Dask client, or the local scheduler where there is none."""
 
     def __init__(self, client: Any = None) -> None:
-        self._delayed = dask_module("dask").delayed
+        self.delayed = dask_module("dask").delayed
         self.client = client if client is not None else _current_client()
 
-    def rows(self, X: Any, y: Any = None, weight: Any = None) -> Partitions:
+    def rows(self, X: Any, y: Any = None, weight: Any = None, *, of: str = "X") -> Partitions:
         """Line up the partitions of collections that have the same rows."""
         if not is_dask(X):
             raise InputTypeError(
@@ -58,37 +94,14 @@ class Cluster:
         ]
         is_frame = hasattr(X, "columns")
         header = empty_frame(X) if is_frame else np.empty((0, int(X.shape[1])), dtype=X.dtype)
-        return Partitions(list(zip(parts, *others, strict=True)), header)
-
-    def total(
-        self,
-        rows: Partitions,
-        of_part: Callable[..., Any],
-        join: Callable[[list[Any]], Any],
-        *shared: Any,
-    ) -> Any:
-        """Run ``of_part(number, X, y, w, *shared)`` for every partition, and join in a tree.
-
-        ``shared`` objects are in the graph once.
-        """
-        given = [self._once(value) for value in shared]
-        task = self._delayed(of_part, pure=False)
-        return self.joined(
-            [task(number, *part, *given) for number, part in enumerate(rows.parts)], join
-        )
+        return Partitions(self, list(zip(parts, *others, strict=True)), header, of)
 
     def joined(self, parts: list[Any], join: Callable[[list[Any]], Any]) -> Any:
         """Join delayed values in a tree, and wait for the result."""
-        node = self._delayed(join, pure=False)
+        node = self.delayed(join, pure=False)
         while len(parts) > 1:
             parts = [node(parts[k : k + _FAN_IN]) for k in range(0, len(parts), _FAN_IN)]
         return self.compute(node(parts))
-
-    def mapped(self, function: Callable[..., Any], parts: list[Any], *shared: Any) -> list[Any]:
-        """Apply ``function(number, part, *shared)`` to every part: delayed values."""
-        given = [self._once(value) for value in shared]
-        task = self._delayed(function, pure=False)
-        return [task(number, part, *given) for number, part in enumerate(parts)]
 
     def kept(self, parts: list[Any]) -> list[Any]:
         """Compute delayed values and keep them where they are."""
@@ -116,14 +129,6 @@ class Cluster:
             if not said and not self.client.nthreads():
                 said = True
                 warnings.warn(_NO_WORKERS, SlowWarning, stacklevel=2)
-
-    def gathered(self, X_target: Any, weight: Any) -> tuple[Any, Any]:
-        """Bring a target and its weights, where they are Dask collections, into memory."""
-        T = self.compute(X_target)
-        return T, (self.compute(weight) if is_dask(weight) else weight)
-
-    def _once(self, value: Any) -> Any:
-        return self._delayed(value, pure=False, traverse=False)
 
     @contextmanager
     def _told_when_lost(self) -> Iterator[None]:
@@ -153,15 +158,6 @@ def _lost(reason: str) -> str:
         f"The Dask client lost its cluster in the middle of the fit ({reason}). Nothing was "
         "fitted. Connect a new Client to the scheduler and fit again."
     )
-
-
-@contextmanager
-def named(number: int, what: str = "X") -> Iterator[None]:
-    """Say in which partition an error arose."""
-    try:
-        yield
-    except ValueError as error:
-        raise InputError(f"In partition {number} of {what}: {error}") from error
 
 
 def dask_module(name: str) -> ModuleType:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial, reduce
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,27 +11,18 @@ from ..data.parameters import check_parameters
 from ..data.validation import check_columns, check_points, unwrap_target
 from ..exceptions import InputError, InputTypeError
 from ..machine.base import KernelMachine
-from ..machine.blocks import BlockFit, Survey
-from ..machine.primal import Partial, Primal, combine
 from ..numerics.array import Real, to_numpy
-from ..numerics.hashing import Keys, row_hash
+from ..numerics.hashing import row_hash
 from ..numerics.support import beyond_extremes
 from ..operators.line_vectors import LineTarget
-from ..weights.cdf.thresholds import Block, ThresholdMatching, add
-from ..weights.cdf.views import TargetSide
+from ..weights.cdf.matching import Match
+from ..weights.cdf.thresholds import Block, ThresholdMatching
 from ..weights.cdf.weighter import CDFWeights
 from ..weights.problem import column_sides
 from .blocks import run_block_fit
-from .cluster import Cluster, Partitions, dask_module, empty_frame, is_dask, named, partitions
-from .target import (
-    FeaturePoints,
-    FixedTarget,
-    block_margins,
-    check_bins,
-    check_by_features,
-    of_margins,
-    read_target,
-)
+from .cluster import Cluster, Partitions, dask_module, empty_frame, is_dask, partitions
+from .reduce import in_turn
+from .target import FixedTarget, read_target
 
 
 def fit(
@@ -111,16 +101,7 @@ def fit(
         raise InputError(f"{type(estimator).__name__} requires y to be passed, but y is None.")
     rows = cluster.rows(X, y, sample_weight)
     target = _target(cluster, rows, X_target, target_weight, target_bins, estimator)
-    target.check_columns(rows.header)
-    fitting = BlockFit(estimator, rows.header, target.T, target.share, narrow=target.narrow)
-    return run_block_fit(
-        fitting,
-        target,
-        survey=lambda: _some(cluster.total(rows, partial(_survey, fitting), _join_surveys)),
-        partial=lambda primal: cluster.total(
-            rows, partial(_partial, fitting), _join_partials, primal
-        ),
-    )
+    return run_block_fit(estimator, rows, rows.header, target)
 
 
 def predict(estimator: Any, X: Any, method: str | None = None) -> Any:
@@ -188,52 +169,6 @@ def _without_rows(estimator: Any) -> Any:
     return light
 
 
-# The steps of a fit, as they run on the workers
-
-
-def _survey(fitting: BlockFit, number: int, X: Any, y: Any, w: Any) -> Survey | None:
-    with named(number):
-        block = fitting.read(X, y, w)
-        return None if block is None else fitting.survey(block)
-
-
-def _partial(
-    fitting: BlockFit, number: int, X: Any, y: Any, w: Any, primal: Primal
-) -> Partial | None:
-    with named(number):
-        block = fitting.read(X, y, w)
-        return None if block is None else fitting.partial(primal, block)
-
-
-def _margins(bins: int, number: int, T: Any, y: Any, w: Any) -> FeaturePoints | None:
-    with named(number, "X_target"):
-        parts = list(block_margins(T, w, bins)) if len(T) else []
-        return reduce(FeaturePoints.combine, parts) if parts else None
-
-
-def _join_surveys(parts: list[Survey | None]) -> Survey | None:
-    found = [part for part in parts if part is not None]
-    return reduce(Survey.combine, found) if found else None
-
-
-def _join_partials(parts: list[Partial | None]) -> Partial:
-    return reduce(combine, (part for part in parts if part is not None), {})
-
-
-def _join_margins(parts: list[FeaturePoints | None]) -> FeaturePoints | None:
-    found = [part for part in parts if part is not None]
-    while len(found) > 1:
-        pairs = [found[k : k + 2] for k in range(0, len(found), 2)]
-        found = [reduce(FeaturePoints.combine, pair) for pair in pairs]
-    return found[0] if found else None
-
-
-def _some(survey: Survey | None) -> Survey:
-    if survey is None:
-        raise InputError("X has no rows of positive weight in any partition.")
-    return survey
-
-
 def _target(
     cluster: Cluster,
     rows: Any,
@@ -243,19 +178,13 @@ def _target(
     estimator: Any,
 ) -> FixedTarget:
     """Bring the target to the client: gathered, or reduced by the workers."""
-    X_target = unwrap_target(X_target)
-    if target_bins is None or not (X_target is None or is_dask(X_target)):
-        if is_dask(X_target):
-            X_target, target_weight = cluster.gathered(X_target, target_weight)
-        return read_target(X_target, target_weight, target_bins, estimator, lambda: ())
-    bins = check_bins(target_bins)
-    check_by_features(estimator)
-    if X_target is not None:
-        rows = cluster.rows(X_target, None, target_weight)
-    found = cluster.total(rows, partial(_margins, bins), _join_margins)
-    if found is None:
-        raise InputError("X_target has no rows of positive weight.")
-    return of_margins(found)
+    T, parts = unwrap_target(X_target), None
+    if is_dask(T) and target_bins is None:
+        T = cluster.compute(T)
+        target_weight = cluster.compute(target_weight) if is_dask(target_weight) else target_weight
+    elif is_dask(T):
+        parts, target_weight = cluster.rows(T, None, target_weight, of="X_target"), None
+    return read_target(T, target_weight, target_bins, estimator, rows, parts)
 
 
 # `CDFWeights` on a cluster: codes stay on the workers, the thresholds' small vectors travel.
@@ -279,33 +208,30 @@ def fit_weights(
         )
     check_columns(estimator, rows.header, reset=True)
     target.check_columns(rows.header)
-    read = partial(_points, target.narrow, estimator.n_features_in_)
-    X = cluster.mapped(read, [X for X, _, _ in rows.parts])
-    counts = np.asarray(cluster.joined(cluster.mapped(_count, X), _joined), dtype=np.intp)
+    X = rows.mapped(_points, target.narrow, estimator.n_features_in_, keep=False)
+    counts = np.asarray(X.total(_count), dtype=np.intp)
     N = int(counts.sum())
     if N == 0:
         raise InputError("X has no rows in any partition.")
 
-    low, high = np.asarray(cluster.joined(cluster.mapped(_extremes, X), _widest))
+    low, high = X.total(_extremes, join=partial(in_turn, add=np.maximum)) * [[-1.0], [1.0]]
     gaps = beyond_extremes(low, high, N, target.T, target.share, target.size)
-    keys = partial(cluster.joined, cluster.mapped(_keys, X), np.concatenate)
+    keys = partial(X.total, row_hash, join=np.concatenate)
     estimator._sides = column_sides(high, target.T, target.share, None)
     if estimator._sides is not None:
-        X = cluster.mapped(_seen, X, estimator._sides)
+        X = X.mapped(_seen, estimator._sides, keep=False)
     lines = estimator._target(estimator._seen(target.T), target.share, None)
     if not isinstance(lines, LineTarget):
         raise InputError(
             f"views={estimator.views!r} are not views of one dimension, which alone are fitted on "
             "a cluster. Use 'additive' or 'sliced'."
         )
-    some = [x for x, count in zip(X, counts, strict=True) if count]
-    parts = ClusterParts(cluster, cluster.kept(cluster.mapped(_rows, some, lines)))
+    parts = X.some(counts).mapped(_rows, lines)
     problem = ThresholdMatching(parts, N, lines)
     names = getattr(estimator, "feature_names_in_", None)
     match = estimator._match_rows(problem, N, target.size, gaps, keys, names=names)
-    weigh = partial(_weigh, match.ratio)
-    sums = cluster.joined(cluster.mapped(_moments, cluster.mapped(weigh, X, lines)), _added)
-    total, squares = np.asarray(sums)
+    weights = X.mapped(_weigh, match, lines, keep=False)
+    total, squares = np.asarray(weights.total(_moments))
     if not (np.isfinite(total) and total > 0):
         raise InputError(
             "CDFWeights found no usable weights: they are zero or not finite. Check that X and "
@@ -313,100 +239,50 @@ def fit_weights(
         )
     estimator._scale, estimator._most, estimator._n_rows = N / float(total), float(N), N
     estimator.effective_sample_size_ = float(total**2 / squares)
-    estimator.weights_ = _weights(cluster, weigh, X, lines, counts, estimator._scale)
+    estimator.weights_ = _as_array(weights, counts) * estimator._scale
     estimator._warn_if_few_rows(N)
     return estimator
 
 
-class ClusterParts:
-    """Blocks of codes that the workers keep."""
-
-    def __init__(self, cluster: Cluster, kept: list[Any]) -> None:
-        self._cluster, self._kept = cluster, kept
-
-    def total(self, function: Callable[..., object], *shared: object) -> object:
-        task = partial(_without_number, function)
-        return self._cluster.joined(self._cluster.mapped(task, self._kept, *shared), _added)
-
-    def least(self, function: Callable[..., float], *shared: object) -> float:
-        task = partial(_without_number, function)
-        return float(self._cluster.joined(self._cluster.mapped(task, self._kept, *shared), min))
-
-    def mapped(self, function: Callable[..., Any], *shared: object) -> ClusterParts:
-        task = partial(_without_number, function)
-        mapped = self._cluster.mapped(task, self._kept, *shared)
-        return ClusterParts(self._cluster, self._cluster.kept(mapped))
-
-
-def _weights(
-    cluster: Cluster, weigh: Any, X: list[Any], lines: TargetSide, counts: Any, scale: float
-) -> Any:
+def _as_array(parts: Partitions, counts: Any) -> Any:
+    """Numbers in parts of so many as a Dask array."""
     da = dask_module("dask.array")
-    parts = [
-        da.from_delayed(part, shape=(int(count),), dtype=np.float64)
-        for part, count in zip(cluster.mapped(weigh, X, lines), counts, strict=True)
-    ]
-    return da.concatenate(parts) * scale
+    pairs = zip(parts.parts, counts, strict=True)
+    made = [da.from_delayed(part, (int(count),), dtype=np.float64) for (part,), count in pairs]
+    return da.concatenate(made)
 
 
 # What runs on the workers
 
 
-def _points(narrow: bool, n_features: int, number: int, X: Any) -> Real:
+def _points(X: Any, y: Any, weight: Any, narrow: bool, n_features: int) -> Real:
     if len(X) == 0:
         return np.empty((0, n_features))
-    with named(number):
-        points = to_numpy(check_points(X, "X"))
+    points = to_numpy(check_points(X, "X"))
     return (points.astype(np.float32) if narrow else points).astype(np.float64)
 
 
-def _count(number: int, X: Real) -> list[int]:
+def _count(X: Real) -> list[int]:
     return [len(X)]
 
 
-def _extremes(number: int, X: Real) -> Real:
-    """Smallest and largest value of each column, (2, n); of no rows, none."""
+def _extremes(X: Real) -> Real:
+    """Smallest value of each column times -1, and largest, (2, n); of no rows, none."""
     low, high = X.min(axis=0, initial=np.inf), X.max(axis=0, initial=-np.inf)
-    return np.stack([low, high])
+    return np.stack([-low, high])
 
 
-def _widest(parts: list[Real]) -> Real:
-    lows, highs = zip(*parts, strict=True)
-    return np.stack([np.min(lows, axis=0), np.max(highs, axis=0)])
-
-
-def _keys(number: int, X: Real) -> Keys:
-    return row_hash(X)
-
-
-def _seen(number: int, X: Real, sides: Real) -> Real:
+def _seen(X: Real, sides: Real) -> Real:
     return sides * X
 
 
-def _rows(number: int, X: Real, lines: LineTarget) -> Block:
+def _rows(X: Real, lines: LineTarget) -> Block:
     return Block(lines.rows(X))
 
 
-def _weigh(ratio: Callable[[Any], Real], number: int, X: Real, lines: TargetSide) -> Real:
-    return ratio(lines.rows(X)) if len(X) else np.empty(0)
+def _weigh(X: Real, match: Match, lines: LineTarget) -> Real:
+    return match.ratio(lines.rows(X)) if len(X) else np.empty(0)
 
 
-def _moments(number: int, w: Real) -> Real:
+def _moments(w: Real) -> Real:
     return np.array([w.sum(), w @ w])
-
-
-def _without_number(
-    function: Callable[..., object], number: int, block: Block, *shared: object
-) -> object:
-    return function(block, *shared)
-
-
-def _joined(parts: list[list[int]]) -> list[int]:
-    return [count for part in parts for count in part]
-
-
-def _added(parts: list[Any]) -> Any:
-    total = parts[0]
-    for part in parts[1:]:
-        total = add(total, part)
-    return total

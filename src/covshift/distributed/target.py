@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +22,7 @@ from ..exceptions import InputError
 from ..numerics.array import Real, is_array, to_numpy
 from ..weights.cdf.views import name_of
 from ..weights.cdf.weighter import CDFWeights
+from .reduce import Blocks, Rows, in_pairs
 
 
 @dataclass(frozen=True)
@@ -46,9 +46,10 @@ def read_target(
     target_weight: Any,
     target_bins: int | None,
     estimator: Any,
-    training: Callable[[], Iterable[Any]],
+    training: Rows,
+    parts: Rows | None = None,
 ) -> FixedTarget:
-    """Check the target, or reduce it; ``training`` yields (X, y[, w]), should it be the target."""
+    """Check the target, or reduce it: the rows in ``parts``, or the training rows without any."""
     X_target = unwrap_target(X_target)
     refuse_margins(
         X_target,
@@ -58,20 +59,23 @@ def read_target(
     )
     if target_bins is None:
         return _in_memory(X_target, target_weight)
-    bins = check_bins(target_bins)
+    whole(2).check(target_bins, "target_bins")
+    bins = int(target_bins)
     check_by_features(estimator)
     if X_target is None:
-        return of_margins(margins(_training_blocks(training), bins))
-    if is_frame(X_target):
+        parts = training
+    elif parts is None and is_frame(X_target):
         with numbers_only("A fit in blocks", X_target=X_target):
             T = X_target if is_array(X_target) else to_numpy(check_points(X_target, "X_target"))
         if T.shape[0] <= bins:
             return _in_memory(X_target, target_weight)
-        return of_margins(margins([(T, target_weight)], bins))
-    if target_weight is not None:
-        raise InputError("Where X_target comes in blocks, so do its weights: (T, weight).")
-    make = X_target if callable(X_target) else lambda: iter(X_target)
-    return of_margins(margins(_target_blocks(make), bins))
+        parts = Blocks(lambda: [(T, None, target_weight)])
+    elif parts is None:
+        if target_weight is not None:
+            raise InputError("Where X_target comes in blocks, so do its weights: (T, weight).")
+        make = X_target if callable(X_target) else lambda: iter(X_target)
+        parts = Blocks(lambda: map(_target_block, make()), of=" of X_target")
+    return of_margins(margins(parts, bins))
 
 
 def of_margins(found: FeaturePoints) -> FixedTarget:
@@ -123,16 +127,10 @@ def _in_memory(X_target: Any, target_weight: Any) -> FixedTarget:
     return FixedTarget(T.astype(np.float64), weights.share, narrow, weights.size, names)
 
 
-def _training_blocks(training: Callable[[], Iterable[Any]]) -> Iterator[tuple[Any, Any]]:
-    for X, _, *weights in training():
-        w = weights[0] if weights else None
-        yield X, None if w is None else np.asarray(w, dtype=np.float64)
-
-
-def _target_blocks(make: Callable[[], Iterable[Any]]) -> Iterator[tuple[Any, Any]]:
-    for block in make():
-        rows = block if isinstance(block, tuple) else (block,)
-        yield rows[0], (rows[1] if len(rows) > 1 else None)
+def _target_block(block: Any) -> tuple[Any, Any, Any]:
+    """Read T, (T,) or (T, weight) as a block without outcomes."""
+    T, *weight = block if isinstance(block, tuple) else (block,)
+    return T, None, weight[0] if weight else None
 
 
 # A target of any size, reduced to quantiles of each feature (``target_bins``).
@@ -248,64 +246,25 @@ def _sums(place: NDArray[np.intp], w: Real, count: int) -> Real:
     return np.bincount(place.reshape(-1), w, count).astype(np.float64)
 
 
-def margins(blocks: Iterable[tuple[Any, Any]], bins: int) -> FeaturePoints:
-    """Reduce blocks of target rows and their weights (or None), in memory O(n bins log blocks)."""
-    return tree_reduce(_parts(blocks, bins), FeaturePoints.combine, what="X_target")
+def margins(rows: Rows, bins: int) -> FeaturePoints:
+    """Reduce parts of target rows and their weights, in memory O(n bins log parts)."""
+    found: FeaturePoints | None = rows.total(_part_margins, bins, join=in_pairs)
+    if found is None:
+        raise InputError("X_target has no rows of positive weight.")
+    return found
 
 
-def _parts(blocks: Iterable[tuple[Any, Any]], bins: int) -> Iterator[FeaturePoints]:
-    for T, weight in blocks:
-        if T.shape[0]:
-            yield from block_margins(T, weight, bins)
-
-
-def block_margins(T: Any, weight: Any, bins: int) -> Iterator[FeaturePoints]:
-    """Reduce one block of target rows, a part at a time."""
+def _part_margins(T: Any, y: Any, weight: Any, bins: int) -> FeaturePoints | None:
+    """Reduce one part of the target, some rows at a time."""
+    if not len(T):
+        return None
     points = to_numpy(check_points(T, "X_target")).astype(np.float64)
     w = np.ones(len(points)) if weight is None else np.asarray(weight, dtype=np.float64)
     if w.shape != (len(points),) or not np.isfinite(w).all() or (w < 0).any():
         raise InputError("The target's weights must be one finite, non-negative number per row.")
     points, w = points[w > 0], w[w > 0]
-    for start in range(0, len(points), _ROWS):
-        rows = slice(start, start + _ROWS)
-        yield FeaturePoints.of(points[rows], w[rows], bins)
-
-
-def check_bins(target_bins: Any) -> int:
-    """Refuse what is no number of bins."""
-    whole(2).check(target_bins, "target_bins")
-    return int(target_bins)
-
-
-# Add up partial results in a tree: few are held at a time, and errors grow with the depth only.
-
-
-Value = TypeVar("Value")
-
-
-def tree_reduce(
-    values: Iterable[Value | None], combine: Callable[[Value, Value], Value], *, what: str
-) -> Value:
-    """Combine values that arrive one by one in a binary tree; None is nothing.
-
-    At most log2(values) partial results are held. ``what`` has no rows where nothing arrives.
-    """
-    levels: list[Value | None] = []
-    for value in values:
-        if value is None:
-            continue
-        carried = value
-        for level, held in enumerate(levels):
-            if held is None:
-                levels[level] = carried
-                break
-            carried, levels[level] = combine(held, carried), None
-        else:
-            levels.append(carried)
-    total: Value | None = None
-    for held in levels:
-        if held is not None:
-            total = held if total is None else combine(held, total)
-    if total is None:
-        raise InputError(f"{what} has no rows of positive weight: sample_weight is zero.")
-    return total
+    cuts = (slice(start, start + _ROWS) for start in range(0, len(points), _ROWS))
+    found: FeaturePoints | None = in_pairs(
+        FeaturePoints.of(points[rows], w[rows], bins) for rows in cuts
+    )
+    return found

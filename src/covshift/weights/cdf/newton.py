@@ -40,8 +40,7 @@ class Totals:
     squares: float  # sum w^2
     free: float  # number of rows of positive weight
 
-    def combine(self, other: Totals) -> Totals:
-        """Add the sums over other rows."""
+    def __add__(self, other: Totals) -> Totals:
         return Totals(
             self.Rw + other.Rw,
             self.Rfree + other.Rfree,

@@ -7,6 +7,7 @@ arrays of NumPy and on tensors.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import reduce
@@ -110,7 +111,7 @@ class Parts(Protocol):
     """Blocks of rows: apply a function to each, and add up what comes back."""
 
     def total(self, function: Callable[..., Totals | Real | float], *shared: object) -> object:
-        """Sum ``function(rows, *shared)`` over the blocks, by ``combine`` or ``+``."""
+        """Sum ``function(rows, *shared)`` over the blocks, by ``+``."""
         ...
 
     def least(self, function: Callable[..., float], *shared: object) -> float:
@@ -129,18 +130,13 @@ class LocalParts:
         self.blocks = blocks
 
     def total(self, function: Callable[..., object], *shared: object) -> object:
-        return reduce(add, (function(block, *shared) for block in self.blocks))
+        return reduce(operator.add, (function(block, *shared) for block in self.blocks))
 
     def least(self, function: Callable[..., float], *shared: object) -> float:
         return min(function(block, *shared) for block in self.blocks)
 
     def mapped(self, function: Callable[..., Block], *shared: object) -> LocalParts:
         return LocalParts([function(block, *shared) for block in self.blocks])
-
-
-def add(one: object, other: object) -> object:
-    """Add two partial results."""
-    return one.combine(other) if isinstance(one, Totals) else one + other  # type: ignore[operator,arg-type]
 
 
 class ThresholdMatching:
