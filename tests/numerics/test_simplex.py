@@ -190,7 +190,7 @@ def test_projection_is_the_nearest_point(name):
     rng = np.random.default_rng(0)
     for _ in range(5):
         u = 3 * rng.normal(size=5)
-        w, _, _ = C.project(u)
+        w = C.project(u)
         assert is_feasible(w, lower, upper, least, most)
         # No feasible direction leads closer: w minimises (w - u)'y over the set.
         assert C.lowest(w - u) >= (w - u) @ w - 1e-8

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -216,7 +217,7 @@ def fit_weights(
 
     low, high = X.total(_extremes, join=partial(in_turn, add=np.maximum)) * [[-1.0], [1.0]]
     gaps = beyond_extremes(low, high, N, target.T, target.share, target.size)
-    keys = partial(X.total, row_hash, join=np.concatenate)
+    keys = partial(X.total, row_hash, join=_side_by_side)
     estimator._sides = column_sides(high, target.T, target.share, None)
     if estimator._sides is not None:
         X = X.mapped(_seen, estimator._sides, keep=False)
@@ -270,6 +271,10 @@ def _extremes(X: Real) -> Real:
     """Smallest value of each column times -1, and largest, (2, n); of no rows, none."""
     low, high = X.min(axis=0, initial=np.inf), X.max(axis=0, initial=-np.inf)
     return np.stack([-low, high])
+
+
+def _side_by_side(parts: Iterable[Any]) -> Any:
+    return np.concatenate(list(parts))
 
 
 def _seen(X: Real, sides: Real) -> Real:

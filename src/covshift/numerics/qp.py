@@ -18,6 +18,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from ..exceptions import InputError
 from .array import Flags, Real
 from .parallel import one_blas_thread
+from .root import rising_root
 
 _JITTER = 1e-9  # proximal term, relative to the mean diagonal
 _PATIENCE = 8  # exchanges without progress before PIQP takes over
@@ -108,10 +109,10 @@ class _Pivoting:
         C = self.C
         moving = C.upper > C.lower
         state = np.where(moving if start is None else moving & start, _FREE, _AT_LOWER)
-        anchor, _, _ = C.project(np.full(len(self.b), _finite_middle(C) / len(self.b)))
+        anchor = C.project(np.full(len(self.b), _finite_middle(C) / len(self.b)))
         found = self._settle(state, anchor)
         if found.gap > self._enough(found, at_least=_SOUND):
-            inner, _, _ = C.project(_piqp(self.H, self.b, C))
+            inner = C.project(_piqp(self.H, self.b, C))
             other = _solution(self.H, self.b, C, inner, self.n_iter)
             near = 1e-6 * (C.size / len(self.b))
             state = np.where(inner - C.lower > near, _FREE, _AT_LOWER)
@@ -127,7 +128,7 @@ class _Pivoting:
         held = self.C.least if self.C.least == self.C.most else None
         for _ in range(_POLISHES):
             x, state, held, settled = self._exchange(state, held, anchor)
-            w, _, _ = self.C.project(x)
+            w = self.C.project(x)
             found = _solution(self.H, self.b, self.C, w, self.n_iter)
             if best is not None and found.gap >= best.gap / 2:
                 return min((best, found), key=lambda solution: solution.gap)
@@ -274,9 +275,6 @@ def _piqp(H: Real, b: Real, C: Polytope) -> Real:
 # Nearest point, and minimum of a linear function over it: what every solver on the set needs.
 
 
-_ROUNDS = 200  # the search for the shift ends long before; each round is one pass over w
-
-
 @dataclass(frozen=True)
 class Polytope:
     """Bounds on every entry and on the sum; ``least == most`` fixes the sum."""
@@ -310,17 +308,23 @@ class Polytope:
         size = max([*ends, float(np.abs(self.lower).sum())])
         return size or float(np.abs(self.upper[np.isfinite(self.upper)]).sum()) or 1.0
 
-    def project(self, u: Real, shift: float = 0.0) -> tuple[Real, float, bool]:
-        """Nearest point clip(u + shift) of the set; the shift; whether the sum is at its bound.
-
-        ``shift`` starts the search; that of a neighbouring problem saves passes over u.
-        """
+    def project(self, u: Real) -> Real:
+        """Nearest point of the set: clip(u + c), c zero unless the sum is at its bound."""
         w = np.clip(u, self.lower, self.upper)
         total = float(w.sum())
         if self.least < self.most and self.least <= total <= self.most:
-            return w, 0.0, False
-        shift = _shift(u, self, self.least if total < self.least else self.most, shift)
-        return np.clip(u + shift, self.lower, self.upper), shift, True
+            return w
+        aim = self.least if total < self.least else self.most
+        # No entry exceeds this, whatever the others are.
+        cap = np.minimum(self.upper, self.lower + max(aim - float(self.lower.sum()), 0.0))
+
+        def over(c: float) -> tuple[float, float]:
+            moved = u + c
+            free = np.count_nonzero((moved > self.lower) & (moved < self.upper))
+            return float(np.clip(moved, self.lower, self.upper).sum()) - aim, float(free)
+
+        ends = {"low": float((self.lower - u).min()), "high": float((cap - u).max())}
+        return np.clip(u + rising_root(over, 0.0, **ends), self.lower, self.upper)
 
     def lowest(self, g: Real) -> float:
         """Minimum of g'w over the set, by filling the entries of smallest g first."""
@@ -336,26 +340,3 @@ class Polytope:
         filled = np.where(np.isnan(filled), 0.0, filled)
         used = filled > 0
         return base + float(g[used] @ filled[used])
-
-
-def _shift(u: Real, C: Polytope, total: float, shift: float) -> float:
-    """Find c with sum clip(u + c) = total: Newton on a rising, piecewise linear function."""
-    # No entry exceeds this, whatever the others are.
-    cap = np.minimum(C.upper, C.lower + max(total - float(C.lower.sum()), 0.0))
-    low, high = float((C.lower - u).min()), float((cap - u).max())
-    c = min(max(shift, low), high)
-    for _ in range(_ROUNDS):
-        moved = u + c
-        missing = total - float(np.clip(moved, C.lower, C.upper).sum())
-        if missing > 0:
-            low = c
-        elif missing < 0:
-            high = c
-        free = int(np.count_nonzero((moved > C.lower) & (moved < C.upper)))
-        step = c + missing / free if free else (low + high) / 2
-        if not low <= step <= high:
-            step = (low + high) / 2
-        if step == c:
-            break
-        c = step
-    return c

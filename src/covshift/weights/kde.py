@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.linear_model import Ridge
 from sklearn.utils import Tags, check_consistent_length, check_random_state, column_or_1d
 
 from ..data.parameters import Rules, number, one_of
@@ -257,22 +258,13 @@ def _choose_tau(
         return 1.0, np.zeros(len(_TAUS))
     own = own / own.max()
     w = own * np.exp(log_ratio - log_ratio.max())
-    design = np.column_stack([np.ones(len(Z)), Z])  # (N, n + 1)
     risks = np.zeros(len(_TAUS))
     for k, tau in enumerate(_TAUS):
         flat = own * np.exp(tau * (log_ratio - log_ratio.max()))
         for fold in range(folds.max() + 1):
             held = folds == fold
-            coefficients = _ridge(design[~held], Y[~held], flat[~held])
-            errors = ((Y[held] - design[held] @ coefficients) ** 2).sum(axis=1)
+            kept = flat[~held] / max(float(flat[~held].sum()), np.finfo(float).tiny)
+            ridge = Ridge(_RIDGE).fit(Z[~held], Y[~held], sample_weight=kept)
+            errors = ((Y[held] - ridge.predict(Z[held]).reshape(-1, Y.shape[1])) ** 2).sum(axis=1)
             risks[k] += w[held] @ errors
     return float(_TAUS[np.argmin(risks)]), risks / w.sum()
-
-
-def _ridge(design: Real, Y: Real, w: Real) -> Real:
-    share = w / max(float(w.sum()), np.finfo(float).tiny)
-    weighted = design * share[:, None]
-    gram = weighted.T @ design
-    gram[np.arange(1, len(gram)), np.arange(1, len(gram))] += _RIDGE
-    gram[0, 0] += np.finfo(float).eps  # a fold may hold all the weight
-    return np.asarray(np.linalg.solve(gram, weighted.T @ Y))

@@ -24,6 +24,7 @@ import numpy as np
 from scipy.linalg import lstsq
 
 from ..numerics.array import Real
+from ..numerics.root import rising_root
 
 _STEPS = 100  # at one penalty, within limits
 _SEARCHES = 60
@@ -147,22 +148,14 @@ class _Dual:
         with np.errstate(divide="ignore"):
             left = min(float(np.log(self.low)), 0.0) - top if self.low > 0 else -top
             right = float(np.log(self.high) - tilt.min())
-        at = min(max(level, left), right)
-        for _ in range(200):
+
+        def total(level: float) -> tuple[float, float]:
             with np.errstate(over="ignore"):
-                raw = np.exp(tilt + at)
-            w = np.clip(raw, self.low, self.high)
-            missing = 1 - float(self.share @ w)
-            if abs(missing) <= 1e-15:
-                break
-            left, right = (at, right) if missing > 0 else (left, at)
-            rise = float((self.share * w)[(raw > self.low) & (raw < self.high)].sum())
-            step = at + missing / rise if rise > 0 else np.inf
-            there = step if left < step < right else (left + right) / 2
-            if there == at or right - left <= 1e-16 * max(1.0, abs(left)):
-                break
-            at = there
-        return at
+                raw = np.exp(tilt + level)
+            w = self.share * np.clip(raw, self.low, self.high)
+            return float(w.sum()) - 1, float(w[(raw > self.low) & (raw < self.high)].sum())
+
+        return rising_root(total, level, low=left, high=right, tolerance=1e-15)
 
     def _direction(self, at: At, reg: float) -> Real:
         total = max(float(at.free.sum()), np.finfo(np.float64).tiny)

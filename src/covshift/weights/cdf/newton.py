@@ -22,12 +22,12 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from ...numerics.array import Array, Real
+from ...numerics.root import rising_root
 from ...operators.line_vectors import RowGroups
 
 MOST_STEPS = 100  # of Newton's method at one penalty
 _GRADIENT_STEPS = 300  # of conjugate gradients, in one system
 _FLAT = 0.2  # a line search ends where the slope has fallen to this share
-_LEVELS = 60  # passes at most that bring the sum of the weights to its total
 
 
 @dataclass(frozen=True)
@@ -122,19 +122,12 @@ def _error(residual: Real, sums: Totals, reg: float, total: float, unit: float) 
 
 def _at_level(passes: Passes, u: Real, c: float, reg: float, total: float) -> tuple[float, Totals]:
     """Bring the sum of the weights near its total; it is convex and increasing in c."""
-    low, high = -np.inf, np.inf
-    for _ in range(_LEVELS):
+
+    def mass(c: float) -> tuple[float, float]:
         found, free = passes.mass(u, c, reg)
-        if abs(found - total) <= 1e-9 * total:
-            break
-        low, high = (c, high) if found < total else (low, c)
-        step = c + reg * (total - found) / free if free > 0 else np.nan
-        if low < step < high:
-            c = step
-        elif np.isinf(high):
-            c = c + max(abs(c), reg)
-        else:
-            c = c - max(abs(c), reg) if np.isinf(low) else (low + high) / 2
+        return found - total, free / reg
+
+    c = rising_root(mass, c, unit=reg, tolerance=1e-9 * total)
     return c, passes.totals(u, c, reg)
 
 
