@@ -90,4 +90,5 @@ def _column(
     if feature.spelling:  # amounts such as $1,012, which are found out again
         kind = None
     levels = feature.levels if kind == "ordered" else ()
-    return SchemaColumn("feature", kind, levels, reading.dates.get(name), missing, why)
+    form = reading.dates.get(name)
+    return SchemaColumn("feature", kind, form, levels, missing, why)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ..exceptions import InputError
 
@@ -17,14 +17,17 @@ ROLES = (
     "dropped",
 )
 KINDS = ("number", "boolean", "category", "ordered", "date")
-_TOP = ("missing", "decimal", "thousands", "task", "drop_unlabelled", "columns")
-_KEYS = ("role", "kind", "levels", "format", "missing")
-_HEAD = """\
+_TASKS = ("classification", "regression")
+_HEAD = f"""\
 # What covshift takes each column as. Edit it, and use it with --schema; options win over it.
-# role: {roles}
-# kind of a feature: {kinds} (ordered has levels, lowest first;
+# role: {", ".join(ROLES)}
+# kind of a feature: {", ".join(KINDS)} (ordered has levels, lowest first;
 # date may have a format such as "%d.%m.%Y", and ISO dates need none)
 """
+Wrong = Callable[[str | None, str], InputError]
+"""Makes the error about a key."""
+
+P = TypeVar("P", "SchemaColumn", "Schema")
 
 
 @dataclass(frozen=True)
@@ -33,10 +36,10 @@ class SchemaColumn:
 
     role: str = "feature"
     kind: str | None = None
-    levels: tuple[str, ...] = ()  # of ordered categories, lowest first
     format: str | None = None  # of dates that are not ISO dates
+    levels: tuple[str, ...] = ()  # of ordered categories, lowest first
     missing: tuple[str, ...] = ()  # values that stand for missing ones
-    why: str = ""  # a comment
+    why: str = field(default="", metadata={"comment": True})
 
 
 @dataclass(frozen=True)
@@ -53,24 +56,19 @@ class Schema:
     @property
     def reading(self) -> dict[str, Any]:
         """How cells are read, as model files keep it."""
-        gaps = {name: list(part.missing) for name, part in self.columns.items() if part.missing}
-        dates = {name: part.format for name, part in self.columns.items() if part.format}
         found = {
             "missing": None if self.missing is None else ["", *self.missing],
             "decimal": self.decimal,
             "thousands": self.thousands,
-            "missing_in": gaps or None,
-            "dates": dates or None,
+            "missing_in": {n: [*part.missing] for n, part in self.columns.items() if part.missing},
+            "dates": {n: part.format for n, part in self.columns.items() if part.format},
         }
-        return {name: value for name, value in found.items() if value is not None}
+        return {name: value for name, value in found.items() if value}
 
     def of_kind(self, kind: str) -> list[str]:
         """Names of the features of one kind."""
-        return [
-            name
-            for name, part in self.columns.items()
-            if part.role == "feature" and part.kind == kind
-        ]
+        pairs = self.columns.items()
+        return [n for n, part in pairs if part.role == "feature" and part.kind == kind]
 
 
 def schema_text(schema: Schema) -> str:
@@ -79,26 +77,31 @@ def schema_text(schema: Schema) -> str:
     >>> print(schema_text(Schema({"age": SchemaColumn(kind="number")})).splitlines()[-2:])
     ['[columns.age]', 'kind = "number"']
     """
-    lines = [_HEAD.format(roles=", ".join(ROLES), kinds=", ".join(KINDS)).rstrip("\n"), ""]
-    if schema.missing is not None:
-        lines.append(f"missing = {_list(schema.missing)}  # besides the empty cell")
-    said = {key: getattr(schema, key) for key in ("decimal", "thousands", "task")}
-    lines += [f"{key} = {_quoted(value)}" for key, value in said.items() if value is not None]
-    if schema.drop_unlabelled:
-        lines.append("drop_unlabelled = true")
+    lines = [_HEAD, *_lines_of(schema)]
     for name, part in schema.columns.items():
-        lines += ["", f"[columns.{_key(name)}]"]
-        if part.why:
-            lines.insert(-1, f"# {_comment(part.why)}")
-        if part.role != "feature":
-            lines.append(f"role = {_quoted(part.role)}")
-        for key in ("kind", "format"):
-            if getattr(part, key) is not None:
-                lines.append(f"{key} = {_quoted(getattr(part, key))}")
-        for key in ("levels", "missing"):
-            if getattr(part, key):
-                lines.append(f"{key} = {_list(getattr(part, key))}")
+        why = "".join(letter if letter.isprintable() else " " for letter in part.why)
+        key = name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _quoted(name)
+        lines += ["", *[f"# {why}"] * bool(why), f"[columns.{key}]", *_lines_of(part)]
     return "\n".join(lines) + "\n"
+
+
+def _lines_of(part: Schema | SchemaColumn) -> list[str]:
+    """Write what is not as by default."""
+    own = [one for one in _keys(type(part)) if one.name != "columns"]
+    pairs = (
+        (one.name, getattr(part, one.name)) for one in own if getattr(part, one.name) != one.default
+    )
+    return [f"{name} = {_written(value)}" for name, value in pairs]
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, tuple):
+        return "[" + ", ".join(map(_quoted, value)) + "]"
+    return "true" if value is True else _quoted(value)
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def read_schema(path: str) -> Schema:
@@ -114,79 +117,62 @@ def read_schema(path: str) -> Schema:
         raise InputError(
             f"{path} is not a schema file: {error}. covshift schema writes one."
         ) from None
-    return _Reader(path, text).schema(data)
+
+    def of(name: str | None) -> Wrong:
+        def wrong(key: str | None, what: str) -> InputError:
+            line = _line_of(text, name, key)
+            return InputError(f"{path}{'' if line is None else f', line {line}'}: {what}.")
+
+        return wrong
+
+    whole = _made(Schema, data, of(None))
+    if not isinstance(whole.columns, dict) or not whole.columns:
+        raise of(None)("columns", "it has no [columns.NAME]")
+    if whole.task not in (None, *_TASKS):
+        raise of(None)("task", f"the task {whole.task!r} is unknown; use {' or '.join(_TASKS)}")
+    columns: dict[str, SchemaColumn] = {}
+    for name, part in whole.columns.items():
+        columns[name] = _column(name, part, of(name))
+        role = columns[name].role
+        others = [other for other, part in columns.items() if part.role == role != "feature"]
+        if len(others) > 1 and role != "dropped":
+            raise of(name)("role", f"{others[0]!r} and {name!r} both have the role {role}")
+    return Schema(columns, *(getattr(whole, one.name) for one in fields(Schema)[1:]))
 
 
-class _Reader:
-    """Checks what a file says; messages name its lines."""
+def _column(name: str, data: Any, wrong: Wrong) -> SchemaColumn:
+    if not isinstance(data, dict):
+        raise wrong(None, f"column {name!r} is not a table of role and kind")
+    part = _made(SchemaColumn, data, wrong)
+    for key, known in (("role", ROLES), ("kind", (None, *KINDS))):
+        value = getattr(part, key)
+        if value not in known:
+            use = ", ".join(filter(None, known))
+            raise wrong(key, f"column {name!r} has the unknown {key} {value!r}; use {use}")
+    if part.kind == "ordered" and (len(part.levels) < 2 or len({*part.levels}) < len(part.levels)):
+        raise wrong("levels", f"column {name!r} is ordered and needs two or more different levels")
+    return part
 
-    def __init__(self, path: str, text: str) -> None:
-        self.path, self.text = path, text
 
-    def schema(self, data: dict[str, Any]) -> Schema:
-        self._known(data, _TOP, None)
-        columns = data.get("columns", {})
-        if not isinstance(columns, dict) or not columns:
-            raise self._wrong(None, "columns", "it has no [columns.NAME]")
-        found = {name: self._column(name, part) for name, part in columns.items()}
-        for role in ROLES[1:-1]:
-            names = [name for name, part in found.items() if part.role == role]
-            if len(names) > 1:
-                text = f"{names[0]!r} and {names[1]!r} both have the role {role}"
-                raise self._wrong(names[1], "role", text)
-        task = self._text(data, "task", None)
-        if task not in (None, "classification", "regression"):
-            raise self._wrong(None, "task", f"the task {task!r} is unknown")
-        return Schema(
-            found,
-            self._texts(data, "missing", None) if "missing" in data else None,
-            self._text(data, "decimal", None),
-            self._text(data, "thousands", None),
-            task,
-            data.get("drop_unlabelled") is True,
-        )
+def _keys(part: type[Any]) -> list[Any]:
+    return [one for one in fields(part) if not one.metadata]
 
-    def _column(self, name: str, data: Any) -> SchemaColumn:
-        if not isinstance(data, dict):
-            raise self._wrong(name, None, f"column {name!r} is not a table of role and kind")
-        self._known(data, _KEYS, name)
-        role = self._text(data, "role", name) or "feature"
-        kind = self._text(data, "kind", name)
-        if role not in ROLES:
-            text = f"column {name!r} has the unknown role {role!r}; use {', '.join(ROLES)}"
-            raise self._wrong(name, "role", text)
-        if kind not in (None, *KINDS):
-            text = f"column {name!r} has the unknown kind {kind!r}; use {', '.join(KINDS)}"
-            raise self._wrong(name, "kind", text)
-        levels = self._texts(data, "levels", name)
-        if kind == "ordered" and (len(levels) < 2 or len(set(levels)) < len(levels)):
-            text = f"column {name!r} is ordered and needs two or more different levels"
-            raise self._wrong(name, "levels", text)
-        form = self._text(data, "format", name)
-        return SchemaColumn(role, kind, levels, form, self._texts(data, "missing", name))
 
-    def _known(self, data: dict[str, Any], keys: tuple[str, ...], name: str | None) -> None:
-        for key in data:
-            if key not in keys:
-                text = f"{key!r} is unknown; use {', '.join(keys)}"
-                raise self._wrong(name, key, text)
-
-    def _text(self, data: dict[str, Any], key: str, name: str | None) -> str | None:
-        value = data.get(key)
-        if value is not None and not isinstance(value, str):
-            raise self._wrong(name, key, f"{key} must be text in quotes, not {value!r}")
-        return value
-
-    def _texts(self, data: dict[str, Any], key: str, name: str | None) -> tuple[str, ...]:
-        values = data.get(key, [])
-        if not isinstance(values, list):
-            raise self._wrong(name, key, f"{key} must be a list, as in {key} = ['a', 'b']")
-        return tuple(f"{v:g}" if isinstance(v, float) else str(v) for v in values)
-
-    def _wrong(self, name: str | None, key: str | None, text: str) -> InputError:
-        line = _line_of(self.text, name, key)
-        where = self.path if line is None else f"{self.path}, line {line}"
-        return InputError(f"{where}: {text}.")
+def _made(part: type[P], data: Mapping[str, Any], wrong: Wrong) -> P:
+    """Return the values of a table of TOML, each of the type of its field."""
+    types = {one.name: one.type for one in _keys(part)}
+    found: dict[str, Any] = {"columns": {}} if part is Schema else {}
+    for key, value in data.items():
+        if key not in types:
+            raise wrong(key, f"{key!r} is unknown; use {', '.join(types)}")
+        if types[key].startswith("str") and not isinstance(value, str):
+            raise wrong(key, f"{key} must be text in quotes, not {value!r}")
+        if types[key].startswith("tuple") and not isinstance(value, list):
+            raise wrong(key, f"{key} must be a list, as in {key} = ['a', 'b']")
+        if types[key].startswith("tuple"):
+            value = tuple(f"{v:g}" if isinstance(v, float) else str(v) for v in value)
+        found[key] = value is True if types[key] == "bool" else value
+    return part(**found)
 
 
 def _line_of(text: str, name: str | None, key: str | None) -> int | None:
@@ -204,23 +190,6 @@ def _line_of(text: str, name: str | None, key: str | None) -> int | None:
 
 def _section(line: str) -> str | None:
     try:
-        columns = tomllib.loads(line).get("columns", {})
+        return next(iter(tomllib.loads(line).get("columns", {})), None)
     except tomllib.TOMLDecodeError:
         return None
-    return next(iter(columns), None)
-
-
-def _key(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _quoted(name)
-
-
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _list(texts: tuple[str, ...]) -> str:
-    return "[" + ", ".join(map(_quoted, texts)) + "]"
-
-
-def _comment(text: str) -> str:
-    return "".join(letter if letter.isprintable() else " " for letter in text)
