@@ -34,7 +34,6 @@ UPWARD = {  # imports that point up, each with the reason; none is added
     ("numerics.kernels", "data.features"): "kernels belong above the features of a table",
     ("numerics.kernels", "data.parameters"): "the rules of parameters need no frame: they go down",
     ("numerics.support", "data.features"): "where the target has no rows belongs above features",
-    ("comparison.probabilities", "plot.curves"): DRAWS,
     ("conformal.result", "plot"): DRAWS,
     ("diagnostics.batches", "plot"): DRAWS,
     ("diagnostics.margins_result", "plot"): DRAWS,

@@ -134,7 +134,7 @@ def test_the_page_is_well_formed_and_its_ids_are_unique(hostile):
     page = Page(hostile)
     assert len(page.ids) == len(set(page.ids)) > 20
     pictures = page.tags.count("svg")
-    assert pictures == 1 + 6 + 1 + 1 + 1  # love, six features, weights, overlap, reliability
+    assert pictures == 1 + 6 + 1 + 1  # love, six features, weights, overlap
     assert page.tags.count("desc") == pictures
     assert page.attributes.count(("role", "img")) == pictures
 
@@ -189,7 +189,6 @@ def test_the_verdict_comes_first_and_the_numbers_are_there():
         "Column by column",
         "Weights of the training rows",
         "Where the two samples lie",
-        "Do predicted probabilities come true?",
         "Reproducibility",
         "covshift report a b",
         "versions",
@@ -221,13 +220,6 @@ def test_given_weights_are_used(samples, estimates):
     )
     with pytest.raises(ValueError, match="weights has shape"):
         diagnose(X, T, weights=[1.0], methods=())
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("labels", [np.arange(80) // 20, np.array(["a", "b"] * 40)])
-def test_a_reliability_diagram_needs_two_classes(samples, one, labels):
-    text = report.build(one, compared((*samples[:2], labels)))
-    assert ("Do predicted probabilities come true?" in text) == (len(np.unique(labels)) == 2)
 
 
 @pytest.mark.thorough
@@ -496,17 +488,6 @@ def test_pictures_take_their_colours_from_the_page(hostile):
     assert re.findall(r"(?:fill|stroke): #[0-9a-f]{6}", styles) == []
     defined = re.findall(r"(--\w+):", hostile[: hostile.index("</style>")])
     assert set(re.findall(r"var\((--\w+)", styles)) <= set(defined)
-
-
-@pytest.mark.thorough
-def test_the_reliability_curve_is_that_of_the_compared_model(samples, one):
-    assert "by the recommended model (linear)" in report.build(one, compared(samples))
-    weighted = compared(samples, method="entropy")
-    assert "by the recommended model (linear, entropy)" in report.build(one, weighted)
-    for unknown in (comparison(), replace(weighted, learner=None)):  # no other model in its place
-        assert "Do predicted probabilities come true?" not in report.build(one, unknown)
-    assert list(weighted.reliability().curves) == ["training rows"]
-    assert list(weighted.reliability(one.weights).curves)[1:] == ["weighted to the target"]
 
 
 @pytest.mark.thorough

@@ -63,7 +63,6 @@ def test_estimate_comparison_and_labels_have_their_sections():
     assert "Keep the unweighted model" in text
     assert "gap left" in text
     assert "SMD" not in text
-    assert "Do predicted probabilities come true?" in text
     assert "covshift report a b" in text
     refused = report.build(diagnose(FRAME, MARGINS), NoOverlapError("<nothing>"))
     assert "There is no number for this population." in refused

@@ -31,7 +31,6 @@ from ..numerics.statistics import paired_gains, weighted_risk
 from ..registry import NONE
 from ..show.notes import Note, distinct
 from ..weights import WEIGHTERS, effective_sample_size
-from .kernel import Remembered
 from .methods import (
     Method,
     check_method,
@@ -45,7 +44,6 @@ from .methods import (
     refuse_what_needs_rows,
     resolve,
 )
-from .probabilities import Classified, Reliability, reliability_curves
 from .result import Comparison, Row, control_of, empty_row
 from .selection import LOSSES, TargetSafeSplit, compare_estimators
 from .target import (
@@ -431,20 +429,6 @@ class ComparedRows:
         found[kept] = self._weighed(self.judge if name is None else name, kept)
         return found
 
-    def reliability(self, name: str, weights: Real | None) -> Reliability | None:
-        """Curves of a method's probabilities; ``weights`` are those of rows of positive weight."""
-        if self.task != "classification":
-            return None
-        kept, samples = self._rows(), self.samples
-        T = None
-        if not isinstance(samples, MarginRows) and self.share is not None:
-            T = samples.T[self.share.kept]
-        rows = Classified(self.X[kept], self.y[kept], self._design(kept), T, self._target_weight())
-        weights = None if weights is None or len(weights) != len(kept) else weights
-        return reliability_curves(
-            rows, self.learner, name, weights, self.random_state, self.options(name)
-        )
-
     def options(self, name: str) -> dict[str, Any]:
         """Options of a method's learner that the comparison found once, such as the kernel."""
         return self.shared.get(resolve(self.learner, name)[0].name, {})
@@ -578,11 +562,6 @@ class _Trial:
         if entry.shared is not None and entry.shared not in options:
             self.shared[entry.name] = found_once(self.learner, method.name, whole)
             found = self.shared[entry.name][entry.shared]
-            if entry.shared == "kernel":
-                scored = None
-                if self.scored is not None:
-                    scored = np.asarray(self.scored[0])[:, whole._columns]
-                found = Remembered.of(found, whole._f.Z, scored)
             options[entry.shared] = found
         tuned = {} if entry.tuned is None else {entry.tuned: getattr(whole, f"{entry.tuned}_")}
         losses = np.empty(len(self.y))

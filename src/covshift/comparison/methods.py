@@ -38,7 +38,6 @@ from ..show.words import meant
 from ..weights import WEIGHTERS, as_weighter
 
 FOLDS, _ROWS_PER_FEATURE = 5, 75  # of `out_of_fold`
-MOST_BINS, ROWS_PER_BIN = 10, 20  # of a reliability curve
 _CONTROL = "control: another learner, no correction"
 
 

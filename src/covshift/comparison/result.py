@@ -111,25 +111,6 @@ class Comparison(Answer):
         found: Real = self._compared().weights(name)
         return found
 
-    def reliability(self, weights: Real | None = None) -> Any:
-        """Say how well probabilities of the recommended model come true, for a report.
-
-        Parameters
-        ----------
-        weights : array, optional
-            Final weights of the training rows of positive weight, such as `Diagnosis.weights`: the
-            curve of the rows weighted to the target.
-
-        Returns
-        -------
-        Reliability or None
-            ``curves`` and their ``caption``; None unless a learner of two classes was compared.
-            Cost: five fits, with the kernel that the comparison found.
-        """
-        if self.learner is None or self.rows_compared is None:
-            return None
-        return self.rows_compared.reliability(self.recommended, weights)
-
     def _compared(self) -> Any:
         if self.rows_compared is None:
             raise InputError("This comparison holds no rows: call covshift.compare again.")

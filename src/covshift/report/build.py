@@ -161,8 +161,7 @@ def build(
     The page loads nothing, runs one script (it sorts tables, copies them as CSV) that its content
     security policy names by hash, shows every name as text, follows the reader's choice of light
     or dark, and holds all its numbers as JSON in the element with the id "numbers". Cost: about a
-    second for the pictures; with the comparison of a classifier and no evaluation, also
-    `Comparison.reliability`.
+    second for the pictures.
 
     Examples
     --------
@@ -202,10 +201,6 @@ def build(
         "intervals": data_of(found.intervals),
         "comparison": data_of(comparison),
     }
-    facts["reliability"] = None
-    if comparison is not None and found.evaluations is None:  # which show that of their own model
-        curves = comparison.reliability(diagnosis.weights)
-        facts["reliability"] = None if curves is None else pictures.reliability(*curves)
     if isinstance(diagnosis, MarginsDiagnosis):
         return margins_page(diagnosis, numbers=numbers, **facts)
     diagnosis, w = with_printable_names(diagnosis), diagnosis.weights

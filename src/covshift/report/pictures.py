@@ -21,7 +21,6 @@ from ..plot import (
     LovePlotDisplay,
     MarginsDisplay,
     OverlapDisplay,
-    ReliabilityDisplay,
     WeightsDisplay,
 )
 from ..plot.style import write_dates
@@ -316,23 +315,6 @@ def overlap_map(diagnosis: Diagnosis) -> Picture:
     return Picture(
         svg, title, "At most 400 rows of each sample, in the two features that differ most."
     )
-
-
-def reliability(curves: dict[str, tuple[Real, Real, Real]], caption: str) -> Picture:
-    """Predicted against observed shares."""
-    said = []
-    for name, (predicted, observed, _) in curves.items():
-        pairs = ", ".join(f"{p:.2f} {o:.2f}" for p, o in zip(predicted, observed, strict=True))
-        said.append(f"{name}: {pairs}")
-    title = "Do predicted probabilities come true?"
-    svg = draw_svg(
-        lambda ax: _draw(ReliabilityDisplay(curves), ax),
-        size=(4.8, 4.2),
-        name="reliability",
-        title=title,
-        text=f"Reliability diagram; predicted and observed shares by bin. {'; '.join(said)}.",
-    )
-    return Picture(svg, title, caption)
 
 
 def _quartiles(values: Real) -> str:
