@@ -14,7 +14,7 @@ from .targets import diagnosis_of
 
 if TYPE_CHECKING:
     from ..comparison import Comparison
-    from ..comparison.target import MarginRows
+    from ..data import Samples
     from ..files.samples import TwoFiles
 
 LEAST_ROWS = 10  # of which a comparison holds out some
@@ -63,7 +63,7 @@ def run(options: Arguments) -> int:
 def comparison_of(
     samples: TwoFiles,
     options: Any,
-    margins: MarginRows | None = None,
+    margins: Samples | None = None,
     *,
     methods: list[str] | None = None,
 ) -> Comparison:
@@ -91,7 +91,7 @@ def comparison_of(
         "verbose": not console.quiet,
     }
     if margins is not None:
-        return compare(samples.X, labels.y, margins, **given)
+        return compare(margins, labels.y, None, **given)
     scored, weight = labels.y_target is not None, samples.target_weight
     return compare(
         all_rows(samples),

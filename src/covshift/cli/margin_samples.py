@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..comparison.target import MarginRows
+from ..comparison.target import beside_margins
+from ..data import Samples
 from ..data.row_weights import RowWeights, check_weight, repeated, row_weights
 from ..diagnostics.margins import diagnose_margins, margins_corrected
 from ..diagnostics.margins_result import MarginsDiagnosis
@@ -32,7 +33,7 @@ from ..registry import MARGINS, listed, weighters
 from ..show.notes import Note
 from . import console
 from .options import Roles, spelled
-from .samples import samples_of
+from .samples import all_rows, samples_of
 from .targets import NO_OVERLAP
 
 
@@ -53,12 +54,9 @@ class MarginSamples:
         """Keep some of the training rows."""
         return replace(self, samples=self.samples.take(rows), frame=self.frame.take(rows))
 
-    def read(self) -> MarginRows:
-        """Return the rows as margins read them; rows in no cell are an error."""
-        known = KnownRows.of(self.margins, self.frame, "this command")
-        names = self.samples.encoding.names
-        free = tuple(name for name in names if name not in self.margins.columns)
-        return MarginRows(replace(known, free=free), self.columns)
+    def read(self) -> Samples:
+        """Return the rows beside the margins; rows in no cell are an error."""
+        return beside_margins(self.margins, self.frame, all_rows(self.samples))
 
     def diagnosis(self) -> MarginsDiagnosis:
         """Compare the rows with the margins; warn loudly where they do not overlap."""
@@ -78,7 +76,8 @@ class MarginSamples:
 
     def _there(self) -> tuple[KnownRows, Any, Rows]:
         """Rows of positive weight, their weights, and which they are."""
-        known, weight = self.read().known, self.samples.weight
+        known = KnownRows.of(self.margins, self.frame, "this command")
+        weight = self.samples.weight
         there = np.flatnonzero(np.ones(len(known)) if weight is None else weight)
         return known.rows(there), None if weight is None else weight[there], there
 

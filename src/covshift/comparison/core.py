@@ -20,7 +20,14 @@ from ..data.columns import NamedColumns
 from ..data.labels import class_labels, one_outcome
 from ..data.parameters import one_of
 from ..data.row_weights import RowWeights, check_weight, row_weights, target_weights
-from ..data.validation import Target, checked, column_names, is_margins, unwrap_target
+from ..data.validation import (
+    Target,
+    checked,
+    column_names,
+    is_margins,
+    refuse_target_weights,
+    unwrap_target,
+)
 from ..encoding import encoded as grouped
 from ..exceptions import ConstantColumnWarning, InputError, MarginsWarning, OverlapWarning
 from ..numerics.array import Real, is_array, to_numpy
@@ -47,13 +54,13 @@ from .methods import (
 from .result import Comparison, Row, control_of, empty_row
 from .selection import LOSSES, TargetSafeSplit, compare_estimators
 from .target import (
-    MarginRows,
     MarginTarget,
     RowTarget,
+    beside_margins,
     default_judge,
-    margin_rows,
     methods_with_margins,
     refuse_scored,
+    standardised,
 )
 
 _FEW_NUMBERS = 10  # different whole numbers that may be classes
@@ -179,7 +186,8 @@ def compare(
     if samples is not None:
         X, X_target = samples.X, samples.T
     target = unwrap_target(X_target)
-    rows = None if isinstance(target, MarginRows) or is_margins(target) else target
+    margins = samples.margins if samples is not None else target if is_margins(target) else None
+    rows = None if margins is not None else target
     named = NamedColumns(X, rows)
     scored = named if X_scored is None else NamedColumns(X, X_scored)
     y, sample_weight = named.of_rows(y, "y"), named.of_rows(sample_weight, "sample_weight")
@@ -209,7 +217,6 @@ def compare(
     if own:
         if estimators is not None or baseline is not None:
             raise InputError("Pass learner=estimator, or estimators={name: estimator}, not both.")
-        margins = known if is_margins(known := unwrap_target(X_target)) else None
         estimators, baseline = contenders_of(learner, X, margins, methods), learner
         of_learner["methods"] = None
     if estimators is not None:
@@ -281,32 +288,29 @@ def compare_learner(
     if task == "regression" and loss != "squared_error":
         raise InputError(f"loss={loss!r} is for classes. For numbers use 'squared_error'.")
     notes: list[Note] = []
-    known = margin_rows(X, X_target, target_weight)
-    groups, names = None, None
+    both, names = X, None
     if isinstance(X, Samples):
-        both = X
-        X, T, groups, names = both.X, both.T, both.one_feature, both.names
-    elif known is None:
+        names = both.names
+    elif is_margins(margins := unwrap_target(X_target)):
+        both = beside_margins(margins, X)
+    else:
         alike = X_scored is None  # else other rows have to be read by the same rules
         kinds = Target.of(X_target).kinds
         both = Samples.of_rows(X, X_target, deciding=alike, kinds=kinds)
         names = None if column_names(X) is None else both.names
-        X, T, groups = both.X, both.T, both.one_feature
-        if X_scored is not None:
-            X_scored = both.encode(X_scored, "X_scored")
+    if not isinstance(X, Samples):
+        X_scored = None if X_scored is None else both.encode(X_scored, "X_scored")
         notes += both.notes
-    if known is None:
+    X, T, groups = both.X, both.T, both.one_feature
+    if both.margins is None:
         judge = weighter or default_judge()
         methods = methods_for(learner, X.shape[1]) if methods is None else methods
     else:
-        X, T = known.numbers(X, "X"), np.empty((0, 0))
-        if X_scored is not None:
-            X_scored = known.numbers(X_scored, "X_scored")
+        refuse_target_weights(target_weight=target_weight)
         refuse_scored(y_target, X_scored)
-        judge = weighter or default_judge(known.known.margins)
+        judge = weighter or default_judge(both.margins)
         refuse_what_needs_rows(judge, judge=True)
-        methods = methods_with_margins(learner, X.shape[1], known, methods, notes)
-        notes += known.notes
+        methods = methods_with_margins(learner, X.shape[1], both.margins, methods, notes)
     raw = X
     y = _outcomes(task, y, "y", len(X), "X")
     for method in methods:
@@ -321,7 +325,7 @@ def compare_learner(
         scaler = StandardScaler().fit(X[rows], sample_weight=own)
     scaled = alone()(scaler.transform)
     target: RowTarget | MarginTarget
-    if known is None:
+    if both.margins is None:
         there = target_weights(len(T), unwrap_target(target_weight))
         if y_target is not None and X_scored is None:
             X_scored, scored_weight = T, there.w
@@ -330,7 +334,7 @@ def compare_learner(
         share = None if there.equal else _mean_one(there.w[there_rows])
         target = RowTarget(scaled(X[rows]), scaled(T[there_rows]), share, groups, names)
     else:
-        target = known.rows(rows).standardised(scaler.mean_, scaler.scale_)
+        target = standardised(both.take(rows), scaler)
     scored = None
     if y_target is not None:
         of = "X_target" if X_scored is T else "X_scored"
@@ -372,10 +376,10 @@ def compare_learner(
             task,
             raw,
             y,
-            both if known is None else known,
+            both,
             judge,
             seen,
-            None if known is not None else there,
+            there if both.margins is None else None,
             random_state,
             trial.shared,
         ),
@@ -390,7 +394,7 @@ class ComparedRows:
     task: str
     X: Real  # (N, n): numbers
     y: NDArray[Any]
-    samples: Samples | MarginRows
+    samples: Samples
     judge: str
     own: RowWeights  # of the training rows
     share: RowWeights | None  # of the target's rows
@@ -403,7 +407,7 @@ class ComparedRows:
         scaler, X, target = self._scaled(kept)
         samples = self.samples
         weights = None
-        if isinstance(samples, MarginRows):
+        if samples.margins is not None:
             method = resolve(self.learner, name)[1]
             if method in WEIGHTERS:
                 weights = self._weighed(method, kept)
@@ -455,17 +459,16 @@ class ComparedRows:
         with alone():
             scaler = StandardScaler().fit(self.X[rows], sample_weight=self._design(rows))
             X = scaler.transform(self.X[rows])
-            if isinstance(self.samples, MarginRows):
-                target = self.samples.rows(rows).standardised(scaler.mean_, scaler.scale_)
-                return scaler, X, target
+            if self.samples.margins is not None:
+                return scaler, X, standardised(self.samples.take(rows), scaler)
             assert self.share is not None
             T = scaler.transform(self.samples.T[self.share.kept])
         return scaler, *(grouped(part, self.samples.one_feature) for part in (X, T))
 
 
-def _numbers_of(samples: Samples | MarginRows, X: Any) -> Real:
+def _numbers_of(samples: Samples, X: Any) -> Real:
     """Rows as the numbers that models see."""
-    return samples.numbers(X, "X") if isinstance(samples, MarginRows) else samples.encode(X, "X")
+    return samples.encode(X, "X")
 
 
 def _outcomes(task: str, y: Any, name: str, rows: int, of: str) -> NDArray[Any]:

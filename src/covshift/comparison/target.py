@@ -12,8 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..data import validation
-from ..data.features import without_others
+from ..data import Samples, validation
 from ..diagnostics import standardized_mean_differences
 from ..encoding import TableEncoder
 from ..encoding import encoded as grouped
@@ -21,7 +20,7 @@ from ..exceptions import InputError
 from ..margins import Margins
 from ..margins.reading import cell_columns, named_levels
 from ..margins.sample import KnownRows, balance_of
-from ..margins.target_rows import Made, encoded
+from ..margins.target_rows import encoded
 from ..numerics.array import Real, Rows, to_numpy
 from ..registry import TABLE, CorrectionEntry
 from ..show.notes import Note
@@ -87,66 +86,50 @@ class MarginTarget:
         return None
 
 
-@dataclass(frozen=True, eq=False)
-class MarginRows:
-    """Margins beside the training rows they speak of, before these are drawn and standardised."""
+def beside_margins(margins: Margins, X: Any, numbers: Samples | None = None) -> Samples:
+    """Return training rows as learners take them, with margins in place of target rows.
 
-    known: KnownRows
-    columns: Sequence[Made]  # what each column of numbers holds
-    frame: TableEncoder | None = None  # how a data frame becomes these columns
-
-    @classmethod
-    def of(cls, margins: Margins, X: Any) -> MarginRows:
-        """Read training rows: an array, or a data frame whose text columns are categories."""
-        known = KnownRows.of(margins, X, "a comparison")
-        frame = TableEncoder.learn(X, None, more=named_levels(margins))
-        if frame is None:
-            names = validation.column_names(X) or [str(k) for k in range(np.shape(X)[1])]
-            return cls(known, [(name, None) for name in names])
-        return cls(known, frame.made, frame)
-
-    def numbers(self, X: Any, title: str) -> Real:
-        """Columns of numbers (rows, n) of such rows; other columns of a frame are left out."""
-        if self.frame is not None:
-            return self.frame.encode(X, title)
-        X = without_others(X, [name for name, _ in self.columns])
-        return to_numpy(validation.check_points(X, title)).astype(np.float64)
-
-    def rows(self, rows: Rows) -> MarginRows:
-        """Keep some of the training rows."""
-        return replace(self, known=self.known.rows(rows))
-
-    def standardised(self, center: Real, scale: Real) -> MarginTarget:
-        """Return the target of learners that see (x - center) / scale."""
-        return MarginTarget(self.known, encoded(self.known.margins, self.columns, center, scale))
-
-    @property
-    def notes(self) -> list[Note]:
-        """What is worth knowing: rounded shares, and columns that no margin covers."""
-        notes = [*self.known.margins.notes]
-        if self.known.free:
-            free = self.known.free
-            named = ", ".join(map(repr, free[:8])) + (" ..." if len(free) > 8 else "")
-            text = f"No margin covers {named}: no method corrects these columns."
-            notes.append(Note("columns without margins", text))
-        return notes
+    X is an array, or a data frame whose text columns are categories; ``numbers`` are its rows
+    where they were encoded before. Rows that the margins cannot place are refused.
+    """
+    known, free = KnownRows.of(margins, X, "a comparison"), []
+    if numbers is None:
+        numbers, free = _encoded_alone(margins, X), [*known.free]
+    elif numbers.encoder is not None:
+        free = [rule.name for rule in numbers.encoder.features_ if rule.name not in margins.columns]
+    notes = [*margins.notes]
+    if free:
+        named = ", ".join(map(repr, free[:8])) + (" ..." if len(free) > 8 else "")
+        text = f"No margin covers {named}: no method corrects these columns."
+        notes.append(Note("columns without margins", text))
+    return replace(numbers, known=known, notes=tuple(notes))
 
 
-def margin_rows(X: Any, X_target: Any, target_weight: Any) -> MarginRows | None:
-    """Return the training rows beside margins; None where the target has rows."""
-    target = validation.unwrap_target(X_target)
-    if validation.is_margins(target):
-        target = MarginRows.of(target, X)
-    if not isinstance(target, MarginRows):
-        return None
-    validation.refuse_target_weights(target_weight=target_weight)
-    return target
+def _encoded_alone(margins: Margins, X: Any) -> Samples:
+    """Return rows as numbers, and a target without rows."""
+    encoder = TableEncoder.learn(X, None, more=named_levels(margins))
+    if encoder is None:
+        values = to_numpy(validation.check_points(X, "X")).astype(np.float64)
+        names = validation.column_names(X) or [str(k) for k in range(values.shape[1])]
+    else:
+        values, names = np.asarray(encoder.encode(X, "X")), [*encoder.columns]
+    nobody = np.empty((0, len(names))), np.empty(0)
+    made = [(name, None) for name in names] if encoder is None else encoder.made
+    d = np.ones(len(values))
+    return Samples(values, nobody[0], tuple(names), d, nobody[1], made=made, encoder=encoder)
+
+
+def standardised(samples: Samples, scaler: Any) -> MarginTarget:
+    """Return the target of learners that see rows beside margins, scaled."""
+    known = samples.known
+    assert known is not None
+    return MarginTarget(known, encoded(known.margins, samples.made, scaler.mean_, scaler.scale_))
 
 
 def methods_with_margins(
     learner: str,
     n_features: int,
-    known: MarginRows,
+    margins: Margins,
     methods: list[Method] | None,
     notes: list[Note],
 ) -> list[Method]:
@@ -160,7 +143,7 @@ def methods_with_margins(
     if needy:
         text = f"Left out, since they need target rows: {', '.join(needy)}."
         notes.append(Note("methods that need rows", text))
-    return methods_for(learner, n_features, known.known.margins)
+    return methods_for(learner, n_features, margins)
 
 
 def default_judge(margins: Margins | None = None) -> str:
