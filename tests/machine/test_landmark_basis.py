@@ -1,8 +1,6 @@
-"""Sums of kernel values, whitened afterwards, against rows that are whitened one by one."""
+"""Features of landmarks, and values of kernels."""
 
 from __future__ import annotations
-
-from functools import partial
 
 import numpy as np
 import pytest
@@ -11,11 +9,9 @@ from hypothesis import strategies as st
 from mpmath import mp
 from sklearn.metrics.pairwise import rbf_kernel
 
-from covshift import VSVR, Kernel
 from covshift.corrections import as_correction
-from covshift.machine import primal
-from covshift.machine.expansion import LandmarkBasis
-from covshift.machine.primal import SMALLEST, Primal
+from covshift.machine.expansion import whitening
+from covshift.machine.primal import Primal
 from covshift.numerics.hashing import RowUnits
 from covshift.numerics.kernels import Gaussian, KernelSum, NamedKernel, values_at
 
@@ -24,95 +20,49 @@ N, M, D = 400, 60, 40
 X, T = rng.normal(size=(N, 3)), rng.normal(size=(M, 3)) + 0.3
 y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=N)
 
-# From a basis without small eigenvalues to one that has lost half of its directions.
+# From kernel matrices without small eigenvalues to one that has lost half of its directions.
 WIDTHS = {"well conditioned": 0.4, "some small": 1.8, "most small": 3.0, "singular": 12.0}
 
 
-def features(width, rows=X):
-    """[K(x, Z), 1, y] and the basis of the first rows."""
-    K = NamedKernel("rbf", width)
-    return np.column_stack([K(rows, X[:D]), np.ones(N), y]), LandmarkBasis(
-        K(X[:D], X[:D]), SMALLEST
-    )
-
-
-def white(A, basis):
-    return np.column_stack([A[:, :D] @ basis.W, A[:, D:]])
-
-
 @pytest.mark.parametrize("width", WIDTHS.values(), ids=WIDTHS)
-def test_sums_and_squares_are_those_of_whitened_rows(width):
-    A, basis = features(width)
-    w = rng.uniform(size=N)
-    Psi = white(A, basis)
-    np.testing.assert_allclose(basis.of_sums(w[None] @ A), w[None] @ Psi, rtol=1e-6, atol=1e-8)
-    found = basis.of_squares(basis.squares(A, w))
-    expected = Psi.T @ (w[:, None] * Psi)
-    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-8 * np.abs(expected).max())
-    direction = rng.normal(size=(len(expected), 2))
-    sums = basis.squares(A, w)
-    back = basis.as_squared(direction, sums)
-    np.testing.assert_allclose(back.T @ sums @ back, direction.T @ expected @ direction, rtol=1e-6)
-
-
-def test_the_four_widths_take_the_three_ways():
-    ways = {width: features(width)[1] for width in WIDTHS.values()}
-    assert ways[0.4]._rows.shape == (D, 0)
-    assert 0 < ways[1.8]._rows.shape[1] < D // 2
-    assert ways[12.0]._whole
-    assert ways[12.0].rank < D
+def test_features_of_the_landmarks_are_whitened(width):
+    K = NamedKernel("rbf", width)(X[:D], X[:D])
+    W = whitening(K)
+    assert W.shape[1] == D or width > 3
+    np.testing.assert_allclose(W.T @ K @ W, np.eye(W.shape[1]), atol=1e-4)
+    Psi = K @ W
+    np.testing.assert_allclose(Psi @ Psi.T, K, atol=1e-8)
 
 
 @pytest.mark.parametrize("correction", ["additive", "blended", "none", "multiplicative"])
 @pytest.mark.parametrize("width", WIDTHS.values(), ids=WIDTHS)
 @pytest.mark.parametrize("reg", [1e-5, 1e-2])
-def test_the_solution_is_that_of_whitened_rows(correction, width, reg):
-    """Both in one solve: A'VA of rows whitened one by one, and of sums whitened afterwards."""
-    kernel = NamedKernel("rbf", width)
-    share, w = np.full(M, 1 / M), np.ones(N)
-    target_sums = as_correction(correction).target_sums(T, share, X)
-    machine = Primal(kernel, X[:D], target_sums, n_folds=1, units=RowUnits.of(X))
-    machine.add(X, y[:, None], w)
-    A, basis = features(width)
-    rows = target_sums.sums(X, white(A, basis), w, np.arange(N))
-    (v, c), *_ = machine._path([rows], [reg])
+def test_the_solution_is_that_of_ridge_on_the_features(correction, width, reg):
+    """However the rows were cut into blocks: the residual's slope vanishes in every feature."""
+    kernel, w = NamedKernel("rbf", width), np.ones(N)
+    correction = as_correction(correction)
+    target_sums = correction.target_sums(T, np.full(M, 1 / M), X)
+    machine = Primal(kernel, X[:D], target_sums, n_folds=3, units=RowUnits.of(X))
+    for part in np.array_split(np.arange(N), 3):
+        machine.add(X[part], y[part, None], w[part])
     coef, intercept = machine.fit(reg)
-    K = kernel(X, X[:D])
-    f, exact = K @ coef + intercept, K @ (basis.W @ v) + c
-    assert np.abs(f - exact).max() <= 1e-7 * np.ptp(exact)
+    Psi = kernel(X, X[:D]) @ machine.W
+    A, V = np.column_stack([Psi, np.ones(N)]), correction.operator(X, T)
+    G = A.T @ V.matmat(A) + reg * np.diag([1.0] * Psi.shape[1] + [0.0])
+    v = np.linalg.lstsq(G, A.T @ V.matmat(y[:, None]), rcond=None)[0]
+    f = kernel(X, X[:D]) @ coef + intercept
+    assert np.abs(f - A @ v).max() <= 1e-6 * np.ptp(f)
 
 
 @pytest.mark.parametrize("Z", [np.zeros((5, 2)), np.ones((1, 2)), np.repeat([[0.0, 1.0]], 4, 0)])
 def test_equal_landmarks_leave_one_direction(Z):
     K = NamedKernel("rbf", 1.0)(Z, Z)
-    basis = LandmarkBasis(K, SMALLEST)
-    assert basis.rank == 1
-    np.testing.assert_allclose(basis.W.T @ K @ basis.W, np.eye(1), atol=1e-12)
+    W = whitening(K)
+    np.testing.assert_allclose(W.T @ K @ W, np.eye(1), atol=1e-12)
 
 
 def test_a_kernel_of_zeros_has_no_direction():
-    basis = LandmarkBasis(np.zeros((3, 3)), SMALLEST)
-    A = np.column_stack([np.zeros((6, 3)), np.ones(6), np.arange(6.0)])
-    assert basis.rank == 0
-    np.testing.assert_allclose(basis.of_squares(basis.squares(A, np.ones(6))), [[6, 15], [15, 55]])
-
-
-def test_tuned_errors_do_not_depend_on_the_way(monkeypatch):
-    def path(squared):
-        monkeypatch.setattr(primal, "LandmarkBasis", partial(LandmarkBasis, squared=squared))
-        model = VSVR(
-            "blended",
-            kernel=Kernel("rbf", width=1.8),
-            solver="primal",
-            n_components=D,
-            random_state=0,
-        )
-        return model.fit(X, y, X_target=T).reg_path_["error"]
-
-    apart, whole, never = path(1e-5), path(2.0), path(0.0)
-    np.testing.assert_allclose(apart, whole, rtol=1e-7)
-    np.testing.assert_allclose(never, whole, rtol=1e-2)  # so that the test can fail
-    assert np.abs(never / whole - 1).max() > np.abs(apart / whole - 1).max()
+    assert whitening(np.zeros((3, 3))).shape == (3, 0)
 
 
 # Kernel values

@@ -30,7 +30,6 @@ from ..margins.reading import cell_columns, reading_of
 from ..margins.target_rows import side_by_side
 from ..numerics.array import Array, Real, Rows, take_rows
 from ..operators import Sums, TargetSums, VOperator
-from ..operators.target_sums import Squares, weighted_gram
 from ..weights import as_weighter
 from .base import of_features
 
@@ -146,10 +145,8 @@ class _CutSums:
     target_sums: TargetSums
     Z: Real
 
-    def sums(
-        self, X: Array, A: Array, w: Array, rows: Any, squares: Squares = weighted_gram
-    ) -> Sums:
-        return self.target_sums.sums(self.Z[rows], A, w, rows, squares)
+    def sums(self, X: Array, A: Array, w: Array, rows: Any, plain: Array | None = None) -> Sums:
+        return self.target_sums.sums(self.Z[rows], A, w, rows, plain)
 
     def gram(self, sums: Sums) -> Array:
         return self.target_sums.gram(sums)

@@ -22,7 +22,7 @@ from ..data.validation import (
 from ..encoding import TableEncoder
 from ..encoding.samples import numbers_only
 from ..exceptions import InputError
-from ..numerics.array import Array, Real, Rows, is_torch, like, namespace, to_numpy
+from ..numerics.array import Array, Real, Rows, is_torch, like, namespace
 from ..numerics.coordinates import Ranked
 from ..numerics.device.arrays import DeviceColumns, enough_memory
 from ..numerics.device.kernels import KERNELS as DEVICE_KERNELS
@@ -31,6 +31,7 @@ from ..numerics.folds import Fold, hashed_folds, ranked_folds
 from ..numerics.hashing import RowUnits
 from ..numerics.kernels import Kernel, landmarks
 from ..operators import TargetSums
+from ..operators.target_sums import weighted_gram
 from .auto import mixture_of, target_weights
 from .expansion import Expansion
 from .fit import (
@@ -42,7 +43,7 @@ from .fit import (
     some_rows,
     take_columns,
 )
-from .primal import FoldSums, Partial, Primal, SquaresOnce
+from .primal import FoldSums, Partial, Primal
 from .ridge import Features
 from .search import best_of
 
@@ -128,7 +129,7 @@ class LandmarksFit(FittedFunction):
             return
         some = problem.rows(some_rows(problem.N, check_random_state(self.random_state)))
         folds = ranked_folds(some.X, some.Y, min(int(self.n_folds), some.N), some.w)
-        Psi = kernel(some.X, Z) @ stream.basis.W
+        Psi = kernel(some.X, Z) @ stream.W
         features = Features(Psi, np.empty(0, dtype=np.intp), np.einsum("ij,ij->i", Psi, Psi))
         mixture = mixture_of(some, features, self.reg_, folds, stronger=self.reg == "cv")
         learns = self._uses_held_out() and len(stream.folds) > 1
@@ -317,7 +318,8 @@ class DevicePrimal(Primal):
     ) -> None:
         super().__init__(kernel, Z, target_sums, n_folds=n_folds, units=units)
         example = example.double()
-        self._features = features(kernel, Z, example)
+        values, W = features(kernel, Z, example), like(self.W, example)
+        self._features = lambda X: values(X) @ W
 
     def partial(self, X: Array, Y: Array, w: Array) -> Partial:
         """Sum over the rows, block by block."""
@@ -353,14 +355,5 @@ class DevicePrimal(Primal):
         xp = namespace(X)
         others = xp.concat([xp.ones_like(Y[:, :1]), Y], axis=1)
         columns = DeviceColumns(X, others, self._features)
-        squares = SquaresOnce(lambda A, w: self.basis.squares(A.array, w.double()), columns, w)
-        V = self.target_sums.sums(X, columns, w, rows, squares)
-        return FoldSums(V, squares(columns, w) if self.n_folds > 1 else None)
-
-    def tune(self) -> Any:
-        """Compare the grid of penalties by the squared error of held-out folds."""
-        self.folds = {
-            number: FoldSums(sums.V, None if sums.plain is None else to_numpy(sums.plain))
-            for number, sums in self.folds.items()
-        }
-        return super().tune()
+        plain = weighted_gram(columns, w) if self.n_folds > 1 else None
+        return FoldSums(self.target_sums.sums(X, columns, w, rows, plain), plain)

@@ -26,9 +26,8 @@ from ..numerics.quiet import quiet
 from ..operators import VOperator, is_diagonal
 from ..operators.base import blocks
 from .auto import target_weights
-from .expansion import LandmarkBasis
+from .expansion import whitening
 from .fit import FitProblem, GivenWeights, check_problem
-from .primal import SMALLEST
 from .ridge import Features, entries
 
 _AGREE = 1e-4  # of the spread of y: how far f may be from that of the fit
@@ -242,7 +241,7 @@ def _mixed(machine: Any, problem: FitProblem) -> list[tuple[float, VOperator, fl
 def _left_out(machine: Any, V: VOperator, problem: FitProblem, reg: float) -> LeftOut:
     f = machine._f
     if _on_landmarks(machine):
-        W = LandmarkBasis(f.kernel(f.Z, f.Z), SMALLEST).W
+        W = whitening(f.kernel(f.Z, f.Z))
         return left_out(V, f.kernel(problem.X, f.Z) @ W, W, problem.Y, reg)
     features = Features.of(problem.X if f.kernel is None else f.kernel(problem.X, problem.X))
     W = np.zeros((problem.N, len(features.pivots)))

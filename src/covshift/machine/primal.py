@@ -6,13 +6,12 @@ N. Sums kept by fold give cross-validation for nothing. Then a ridge problem of 
 
     minimise  ||R Psi v + c R 1 - R Y||^2 + reg ||v||^2 .
 
-Rows enter the sums as [K(x, Z), 1, y]; `landmark_basis` whitens what they add up to.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
@@ -20,19 +19,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
-from ..numerics.array import Array, Real, Whole, like, to_numpy
+from ..numerics.array import Array, Real, Whole, to_numpy
 from ..numerics.folds import Fold, hashed_folds
 from ..numerics.hashing import RowUnits
 from ..numerics.kernels import values_at
 from ..numerics.parallel import one_blas_thread, over_rows
 from ..operators import Sums, TargetSums
 from ..operators.base import blocks
-from ..operators.target_sums import Squares
-from .expansion import LandmarkBasis
+from ..operators.target_sums import weighted_gram
+from .expansion import whitening
 from .ridge import Tuning, kernel_scale, penalties, ridge_path
-
-SMALLEST = 1e-10
-"""Eigenvalues of K(Z, Z), relative to the largest, below which their directions are left out."""
 
 _SOUND = 0.01  # part of an error that may be rounding
 _BLOCK_BYTES = 64 << 20  # of kernel values that a thread holds at a time
@@ -44,7 +40,7 @@ class FoldSums:
     """What rows add to A'VA, and to the plain A'A that scores them when they are held out."""
 
     V: Sums
-    plain: Real | None  # squares of `LandmarkBasis`, where penalties are to be compared
+    plain: Array | None  # where penalties are to be compared
 
     def combine(self, other: FoldSums, *, here: bool = False) -> FoldSums:
         """Add the sums over other rows; ``here`` in the arrays of this value, which is used up."""
@@ -87,7 +83,7 @@ class Primal:
         self.folds: Partial = {}
         self._without: dict[tuple[int, float], tuple[Real, Real]] = {}  # v and c, by fold and reg
         K = kernel(Z, Z)
-        self.basis = LandmarkBasis(K, SMALLEST)
+        self.W = whitening(K)
         self._scale = kernel_scale(K, np.ones(len(K)))
         self._values = values_at(kernel, Z)
 
@@ -113,8 +109,8 @@ class Primal:
 
     def fit(self, reg: float) -> tuple[Real, Real]:
         """Coefficients on the landmarks (D, k) and intercept (k,) at one penalty."""
-        v, c = self._solved(self.folds.values(), [reg])[0]
-        return self.basis.W @ v, c
+        v, c = self._path([sums.V for sums in self.folds.values()], [reg])[0]
+        return self.W @ v, c
 
     def tune(self) -> Tuning:
         """Compare the grid of penalties by the squared error of held-out folds."""
@@ -122,16 +118,13 @@ class Primal:
         regs = penalties(self._scale, weight)
         errors, sizes = np.zeros(len(regs)), np.zeros(len(regs))
         self._without = {}
-        white = {fold: self._white(sums.V) for fold, sums in self.folds.items()}
         for fold, held_out in self.folds.items():
-            plain = held_out.plain
-            if plain is None:
+            if held_out.plain is None:
                 raise InputError("Penalties can be compared only where n_folds > 1.")
-            others = [sums for number, sums in white.items() if number != fold]
+            plain, others = to_numpy(held_out.plain), self._other_than(fold)
             for j, (v, c) in enumerate(self._path(others, regs)):
                 self._without[fold, float(regs[j])] = v, c
                 residual = np.vstack([v, c, -np.eye(len(c))])  # A @ residual: f(X) - Y
-                residual = self.basis.as_squared(residual, plain)
                 errors[j] += float(np.sum(residual * (plain @ residual)))
                 size = np.abs(residual)
                 sizes[j] += float(np.sum(size * (np.abs(plain) @ size)))
@@ -150,12 +143,11 @@ class Primal:
         """
         every = hashed_folds(X, Y, self.n_folds, w, repeats, units=self.units)
         folds = {number: fold for number, fold in every.items() if number in self.folds}
-        Psi = self.kernel(X, self.Z) @ self.basis.W
+        Psi = self.kernel(X, self.Z) @ self.W
         found = []
         for number, fold in folds.items():
             if (number, reg) not in self._without:  # no penalties were compared
-                others = [sums for other, sums in self.folds.items() if other != number]
-                self._without[number, reg] = self._solved(others, [reg])[0]
+                self._without[number, reg] = self._path(self._other_than(number), [reg])[0]
             v, c = self._without[number, reg]
             found.append(Psi[fold.rows] @ v + c)
         return np.concatenate(found), list(folds.values())
@@ -166,17 +158,16 @@ class Primal:
 
     def _sums(self, X: Real, Y: Real, fold: Fold) -> FoldSums:
         """Sum over the rows of a fold, in blocks, one thread for every consecutive part of them."""
-        inside = fold.rows
-        width = len(self.Z) + 1 + Y.shape[1]
-        size = max(256, _BLOCK_BYTES // (8 * width))
+        inside, D = fold.rows, len(self.Z)
+        size = max(256, _BLOCK_BYTES // (8 * (D + 1 + Y.shape[1])))
         found: dict[int, FoldSums] = {}
 
         def work(chunk: slice) -> None:
-            A = np.empty((min(size, chunk.stop - chunk.start), width))
+            K = np.empty((min(size, chunk.stop - chunk.start), D))
             for part in blocks(chunk.stop - chunk.start, size):
                 place = slice(chunk.start + part.start, chunk.start + part.stop)
                 rows, w = inside[place], fold.weight[place]
-                sums = self._block(X[rows], Y[rows], w, rows, A[: len(rows)])
+                sums = self._block(X[rows], Y[rows], w, rows, K[: len(rows)])
                 before = found.get(chunk.start)
                 found[chunk.start] = sums if before is None else before.combine(sums, here=True)
 
@@ -184,42 +175,18 @@ class Primal:
             over_rows(work, len(inside), at_least=_SHARED_ROWS)
         return reduce(FoldSums.combine, (found[start] for start in sorted(found)))
 
-    def _block(self, X: Real, Y: Real, w: Real, rows: NDArray[np.intp], A: Real) -> FoldSums:
-        """Sum over rows whose columns [K(x, Z), 1, y] are written to ``A``."""
-        D = len(self.Z)
-        self._values(X, A[:, :D])
-        A[:, D], A[:, D + 1 :] = 1.0, Y
-        squares = SquaresOnce(self.basis.squares, A, w)
-        V = self.target_sums.sums(X, A, w, rows, squares)
-        return FoldSums(V, squares(A, w) if self.n_folds > 1 else None)
+    def _block(self, X: Real, Y: Real, w: Real, rows: NDArray[np.intp], K: Real) -> FoldSums:
+        """Sum over rows whose kernel values are written to ``K``, as columns [Psi, 1, y]."""
+        self._values(X, K)
+        A = np.column_stack([K @ self.W, np.ones(len(X)), Y])
+        plain = weighted_gram(A, w) if self.n_folds > 1 else None
+        return FoldSums(self.target_sums.sums(X, A, w, rows, plain), plain)
 
-    def _white(self, sums: Sums) -> Sums:
-        """Turn sums of [K(x, Z), 1, y] into those of [Psi, 1, y]."""
-        totals, own = sums.totals, sums.own
-        if own is not None:  # few numbers: on a device too they are whitened here
-            own = like(self.basis.of_squares(to_numpy(own)), own)
-        return replace(sums, totals=None if totals is None else self.basis.of_sums(totals), own=own)
-
-    def _solved(self, parts: Iterable[FoldSums], regs: Iterable[float]) -> list[tuple[Real, Real]]:
-        return self._path([self._white(reduce(Sums.combine, (part.V for part in parts)))], regs)
+    def _other_than(self, fold: int) -> list[Sums]:
+        return [sums.V for number, sums in self.folds.items() if number != fold]
 
     def _path(self, parts: Iterable[Sums], regs: Iterable[float]) -> list[tuple[Real, Real]]:
         """Solve the ridge problem for every penalty, from one decomposition: v and c."""
         G = to_numpy(self.target_sums.gram(reduce(Sums.combine, parts)))
         with one_blas_thread(G.size):
-            return ridge_path(G, self.basis.rank, list(regs))
-
-
-class SquaresOnce:
-    """A' diag(w) A for the rows of a block, made once where V and held-out errors both need it."""
-
-    def __init__(self, squares: Squares, A: Any, w: Array) -> None:
-        self._squares, self._A, self._w = squares, A, w
-        self._known: Array | None = None
-
-    def __call__(self, A: Any, w: Array) -> Array:
-        if A is not self._A or w is not self._w:
-            return self._squares(A, w)
-        if self._known is None:
-            self._known = self._squares(A, w)
-        return self._known
+            return ridge_path(G, self.W.shape[1], list(regs))

@@ -7,7 +7,6 @@ adds A' diag(w) A. Both are plain sums: blocks, files, workers and devices combi
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
 from typing import Any, Protocol
@@ -66,24 +65,21 @@ def weighted_gram(A: Array, w: Array) -> Array:
     """A' diag(w) A, as the product of one matrix with itself: BLAS then computes only half."""
     if is_torch(A):
         return device_gram(A, w)
+    if isinstance(A, DeviceColumns):
+        return device_gram(A.array, w)
     xp = namespace(A)
     root = A if bool(xp.all(w == 1)) else xp.sqrt(w)[:, None] * A
     return root.T @ root
 
 
-Squares = Callable[[Array, Array], Array]
-"""A' diag(w) A from A (b, q) and w (b,), or what it can be made of."""
-
-
 class TargetSums(Protocol):
     """A target, ready to sum over blocks of training rows."""
 
-    def sums(
-        self, X: Array, A: Array, w: Array, rows: Any, squares: Squares = weighted_gram
-    ) -> Sums:
+    def sums(self, X: Array, A: Array, w: Array, rows: Any, plain: Array | None = None) -> Sums:
         """Sum over the rows ``X`` (b, n) with columns ``A`` (b, q) and row weights ``w`` (b,).
 
-        ``rows`` numbers the block's rows in the training sample.
+        ``rows`` numbers the block's rows in the training sample; ``plain`` is A' diag(w) A, where
+        it is known.
         """
         ...
 
@@ -105,23 +101,21 @@ class ViewsTargetSums:
         self._views = views.merged(_THRESHOLDS, _FEWEST)
         self._normalize, self._blend = normalize, blend
 
-    def sums(
-        self, X: Array, A: Array, w: Array, rows: Any, squares: Squares = weighted_gram
-    ) -> Sums:
+    def sums(self, X: Array, A: Array, w: Array, rows: Any, plain: Array | None = None) -> Sums:
         if is_torch(X):
-            return self._device_sums(X, A, w, squares)
+            return self._device_sums(X, A, w, plain)
         xp = namespace(A)
         R = self._views.factor(X)
         diagonal = R.squares()
         return Sums(
             totals=self._views.totals(R, A if bool(xp.all(w == 1)) else w[:, None] * A),
-            own=squares(A, w) if self._blend else None,
+            own=_known(plain, A, w) if self._blend else None,
             trace=float(xp.sum(w * diagonal)),
             weight=float(xp.sum(w)),
             covered=float(xp.sum(xp.where(diagonal > 0, w, xp.zeros_like(w)))),
         )
 
-    def _device_sums(self, X: Array, A: Array, w: Array, squares: Squares) -> Sums:
+    def _device_sums(self, X: Array, A: Array, w: Array, plain: Array | None) -> Sums:
         """Do the same on a device; the weights are one more column."""
         xp = namespace(X)
         columns = DeviceColumns(X, A) if is_torch(A) else A
@@ -129,7 +123,7 @@ class ViewsTargetSums:
         weight = xp.sum(w, dtype=xp.float64)
         trace = self._views.device_trace(totals[:, -1])
         covered = xp.sum(xp.where(seen, w, xp.zeros_like(w)), dtype=xp.float64)
-        own = squares(A, w) if self._blend else None
+        own = _known(plain, columns, w) if self._blend else None
         return Sums(totals[:, :-1], own, float(trace), float(weight), float(covered))
 
     def gram(self, sums: Sums) -> Array:
@@ -142,18 +136,21 @@ class ViewsTargetSums:
         return (1 - share) * seen + share * sums.own
 
 
+def _known(plain: Array | None, A: Array, w: Array) -> Array:
+    return weighted_gram(A, w) if plain is None else plain
+
+
 class DiagonalTargetSums:
     """V = diag(v); without ``v`` the identity."""
 
     def __init__(self, v: Array | None = None) -> None:
         self._v = v
 
-    def sums(
-        self, X: Array, A: Array, w: Array, rows: Any, squares: Squares = weighted_gram
-    ) -> Sums:
+    def sums(self, X: Array, A: Array, w: Array, rows: Any, plain: Array | None = None) -> Sums:
         v = w if self._v is None else w * self._v[rows]
-        weight = float(namespace(w).sum(w))
-        return Sums(None, squares(A, v), float(namespace(w).sum(v)), weight, weight)
+        weight, trace = (float(namespace(w).sum(part)) for part in (w, v))
+        own = _known(plain if self._v is None else None, A, v)
+        return Sums(None, own, trace, weight, weight)
 
     def gram(self, sums: Sums) -> Array:
         return sums.own
@@ -165,10 +162,8 @@ class WeightedTargetSums:
     def __init__(self, target_sums: TargetSums, v: Array) -> None:
         self._target_sums, self._v = target_sums, v
 
-    def sums(
-        self, X: Array, A: Array, w: Array, rows: Any, squares: Squares = weighted_gram
-    ) -> Sums:
-        return self._target_sums.sums(X, A, w * self._v[rows], rows, squares)
+    def sums(self, X: Array, A: Array, w: Array, rows: Any, plain: Array | None = None) -> Sums:
+        return self._target_sums.sums(X, A, w * self._v[rows], rows)
 
     def gram(self, sums: Sums) -> Array:
         return self._target_sums.gram(sums)

@@ -1,4 +1,4 @@
-"""The columns [K(x, Z), 1, y] of a block of rows on a device, made where they are summed."""
+"""The columns [Psi, 1, y] of a block of rows on a device, made where they are summed."""
 
 from __future__ import annotations
 
@@ -11,10 +11,7 @@ from ..quiet import quiet
 
 
 class DeviceColumns:
-    """Columns in float64: kernel values of the rows X (b, n), then ``others`` (b, k).
-
-    Without ``features`` there are no kernel values.
-    """
+    """Columns in float64: ``features`` of the rows X (b, n), if any, then ``others`` (b, k)."""
 
     def __init__(self, X: Any, others: Any, features: Any = None) -> None:
         self._X, self._others, self._features = X, others.double(), features
@@ -41,7 +38,7 @@ class DeviceColumns:
         return torch.cat([w[:, None] * self._others, w[:, None]], dim=1)
 
     def _weighted(self, w: Any, last: Any) -> Any:
-        """[w K(x, Z), last] as one array."""
+        """[w Psi, last] as one array."""
         import torch
 
         if self._features is None:
@@ -141,9 +138,8 @@ class MaskTables:
 
 # Products on a device, in double precision.
 #
-# Sums over millions of rows are whitened afterwards (`machine.landmark_basis`), which multiplies
-# their rounding: with kernel values of single precision fits were off by 6%. So they are made in
-# double precision whatever the precision of the rows.
+# Features whiten kernel values, which multiplies their rounding: with kernel values of single
+# precision fits were off by 6%. So they are made in double precision, whatever that of the rows.
 
 
 def device_gram(A: Any, w: Any) -> Any:
