@@ -58,9 +58,7 @@ class TextTable(Source):
             table = self._parsed(line, text, wanted)
 
             def place(row: int, line: int = line, text: bytes = text) -> str:
-                if b'"' in text:
-                    return f"{self.title}, line {self._rows.line_of(text, row, mark, line)}"
-                return f"{self.title}, line {line + row}"
+                return f"{self.title}, line {self._rows.line_of(text, row, mark, line)}"
 
             for start in range(0, table.num_rows, size):
                 yield Block(table.slice(start, size), start, place)

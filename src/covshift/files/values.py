@@ -190,7 +190,8 @@ class ColumnReader:
         values = plain(found, np.float64, np.nan)
         if np.isnan(values).sum() > found.null_count:  # such as nan(1), which is a word
             return None
-        if self.kind is None and (_has_zeros(cells) or too_long(values)):
+        codes = compute.match_substring_regex(cells, f"^{_ZERO.pattern}")
+        if self.kind is None and (compute.any(codes).as_py() or too_long(values)):
             return None
         return values
 
@@ -272,18 +273,6 @@ class ColumnReader:
             f"{self._title}: column {self.name!r} has the type {dtype}, which is neither a number, "
             f"text nor a date. Convert it, or leave it out with --drop {self.name!r}."
         )
-
-
-def _has_zeros(cells: Any) -> bool:
-    """Whether a number begins with a zero and a further digit, as codes do."""
-    compute = library("compute")
-    for mark in ("0", "-0"):
-        begins = compute.starts_with(cells, mark)
-        if compute.any(begins).as_py():
-            some = compute.filter(cells, begins)
-            if compute.any(compute.match_substring_regex(some, f"^{mark}[0-9]")).as_py():
-                return True
-    return False
 
 
 def as_kind(values: Real, kind: str) -> Any:
