@@ -222,7 +222,7 @@ def test_folds_hold_single_rows_in_an_order_of_content_and_chance():
 
 def test_target_shares_are_dealt_as_single_rows(monkeypatch):
     count = np.array([3000, 1, 700, 20])
-    sample = Distinct(np.arange(4.0)[:, None], count / count.sum(), count)
+    sample = Distinct(np.arange(4.0)[:, None], count / count.sum(), count, np.arange(4))
     for most in (10**6, 10):  # one by one; by chance, where there are too many
         monkeypatch.setattr(rows_of_samples, "_MOST_DEALT", most)
         held = held_shares(sample, 5, check_random_state(0))

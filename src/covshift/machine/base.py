@@ -35,7 +35,7 @@ from .search import choose_kernels
 _FAR_FROM_ZERO = 1e-8  # spread of kernel values, of their size, that rounding spoils
 _DUAL_ROWS = 3000  # solver="auto" is exact up to here: a kernel matrix of 72 MB
 _PAIRED_ROWS = 10_000  # and up to here where V needs all pairs: 800 MB
-_ILL_CONDITIONED = 1e14
+_ILL_CONDITIONED = 1e14  # of sixteen digits two are left
 _COMPARED = 120  # features in which corrections are compared: three V, and only what they differ by
 _SECONDS = 4e-8  # of the exact machine, for each pair of rows and output
 _FITTED = (

@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import logsumexp, softmax
 
 from ..numerics.array import Real
 from ..numerics.folds import Fold
@@ -62,9 +63,7 @@ class Calibration:
 
 def probabilities(log_odds: Real) -> Real:
     """Return (rows, classes) from log-odds against the first class (rows, classes - 1)."""
-    score = np.column_stack([np.zeros(len(log_odds)), log_odds])
-    score = np.exp(score - score.max(axis=1, keepdims=True))
-    return np.asarray(score / score.sum(axis=1, keepdims=True))
+    return np.asarray(softmax(np.column_stack([np.zeros(len(log_odds)), log_odds]), axis=1))
 
 
 def calibrate(
@@ -135,10 +134,7 @@ def _linear_model(U: Real, classes: Real, w: Real, folds: Sequence[Fold]) -> tup
 def _losses(log_odds: Real, classes: Real) -> Real:
     """Log-loss of every row: (rows,)."""
     score = np.column_stack([np.zeros(len(log_odds)), log_odds])
-    top = score.max(axis=1)
-    return np.asarray(
-        top + np.log(np.exp(score - top[:, None]).sum(axis=1)) - np.sum(classes * score, axis=1)
-    )
+    return np.asarray(logsumexp(score, axis=1) - np.sum(classes * score, axis=1))
 
 
 def _newton(U: Real, classes: Real, w: Real, penalty: float, start: Real | None) -> Real:

@@ -28,7 +28,7 @@ from ..numerics.row_sample import RowSample
 from ..operators import Diagonal
 from .ridge import tune
 
-_LARGEST = 1e150
+_LARGEST = 1e150  # its square is finite
 _MADE = (NamedKernel, KernelSum, OnCoordinates)
 _TUNING_ROWS = 1000  # that compare widths for the fit on landmarks
 
@@ -164,7 +164,7 @@ class Effort:
 
 FULL = Effort(300, (0.0, 0.7, 1.5), 30, 8, 1000, 8)
 FAST = Effort(150, (0.0, 1.0), 15, 8, 0, 0)
-_FOLDS = 3
+_FOLDS = 3  # each is a search of its own
 _FEWEST = 12  # rows below which one width is all that can be learned
 
 

@@ -37,7 +37,7 @@ from .parallel import one_thread
 from .row_sample import ENOUGH_ROWS
 
 _ROWS = 1 << 16  # predicted at a time
-_MANY_ROWS = 100_000
+_MANY_ROWS = 100_000  # beyond, a hash of the row deals folds that are large enough
 _SEED = 0  # of several deals: benchmarks/fold_noise.py tries others
 
 

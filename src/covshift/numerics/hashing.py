@@ -17,10 +17,10 @@ from .parallel import over_rows
 
 Keys = NDArray[np.uint64]
 
-_START = 0x9E3779B97F4A7C15
+_START = 0x9E3779B97F4A7C15  # these three are the constants of splitmix64
 _FACTORS = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 _ROWS = 1 << 20  # hashed at a time
-_DEVICE_ROWS = 1 << 22
+_DEVICE_ROWS = 1 << 22  # the same on a device, where a call costs more
 _CACHED = 1 << 13  # that stay in the cache of a core
 
 

@@ -271,7 +271,7 @@ def landmarks(X: Real, count: int, random_state: np.random.RandomState, units: R
 
 
 _NARROWEST_GAUSSIAN = 2.0**-300  # width, of the size of the numbers
-_STEEPEST = 2.0**300
+_STEEPEST = 2.0**300  # unit over width: its square is finite
 _BYTES = 1 << 19  # of values that are made at a time
 
 

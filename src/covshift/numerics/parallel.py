@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Any
 
 _inside = threading.local()
-_WORTH_THREADS = 1 << 22
+_WORTH_THREADS = 1 << 22  # numbers in a matrix; of fewer a second thread saves nothing
 
 
 def thread_count() -> int:

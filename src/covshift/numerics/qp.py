@@ -22,7 +22,7 @@ from .root import rising_root
 
 _JITTER = 1e-9  # proximal term, relative to the mean diagonal
 _PATIENCE = 8  # exchanges without progress before PIQP takes over
-_POLISHES = 20
+_POLISHES = 20  # times at most that the proximal term is re-centred
 _SOUND = 1e-9  # relative gap of an exchange that ended well
 
 _AT_LOWER, _FREE, _AT_UPPER = -1, 0, 1

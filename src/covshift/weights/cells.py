@@ -23,7 +23,7 @@ from .problem import Problem
 from .tilt import bounded_tilt
 
 _APART = 1e6  # distance of two levels of a category, in brackets
-_NAMED = 5
+_NAMED = 5  # cells that a message names
 
 _MOVED = 0.1  # share of the target in cells without training rows from which a warning is due
 

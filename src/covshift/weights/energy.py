@@ -8,14 +8,12 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from ..data.parameters import VERBOSE, Rules, flag, number, whole
-from ..data.row_weights import masses
 from ..exceptions import InputError
 from ..numerics.array import Real
 from ..numerics.progress import warn_if_slow
 from ..numerics.qp import solve_simplex
 from .base import Weighter
 from .points import blocks, check_fits, target_mean
-from .points import distinct_rows as distinct
 from .problem import Problem
 
 _SECONDS = 1e-4  # of a fit, for every million of N^3
@@ -105,12 +103,11 @@ class EnergyWeights(Weighter):
         self.verbose = verbose
 
     def _solve(self, problem: Problem) -> Real:
-        X, T, share, N = problem.X, problem.T, problem.share, len(problem.X)
+        N = len(problem.X)
         self._units = problem.units(standardize=self.standardize)
         # Equal rows are one point: they have equal weights.
-        X, g, place = distinct(self._units(X), masses(problem.own))
+        X, g, place, T, share = problem.merged(self._units)
         check_fits(len(X), self.refuse_above, "EnergyWeights", _SECONDS)
-        T, share, _ = distinct(self._units(T[share > 0]), share[share > 0])
         warn_if_slow(
             f"EnergyWeights of {len(T)} different target rows",
             _SECONDS_OF_PAIR * len(T) ** 2,

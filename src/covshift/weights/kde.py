@@ -20,9 +20,9 @@ from .problem import Problem
 
 _FACTORS = np.geomspace(0.25, 4.0, 9)  # tried around Scott's width
 _NARROWEST = 1e-30  # width, in units of the samples' spread: distances must not overflow
-_TAUS = np.linspace(0.0, 1.0, 11)
+_TAUS = np.linspace(0.0, 1.0, 11)  # those that Sugiyama et al. compare
 _RIDGE = 1e-3  # of the learner that chooses tau, for standardised features
-_N_FOLDS = 5
+_N_FOLDS = 5  # four fifths of the rows are about as many as all
 
 
 @dataclass(frozen=True)

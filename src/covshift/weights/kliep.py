@@ -15,10 +15,10 @@ from .points import candidates, fold_of, held_shares, squared_distances
 
 _WIDEST, _NARROWEST = 4.0, 1 / 32  # times the median distance of the centres
 _MOST_WIDTHS = 9  # seven between these, and two to refine
-_N_FOLDS = 5
-_MAX_STEPS = 200
-_SMALLEST_STEP = 1e-10
-_FIRST_STEPS = 5
+_N_FOLDS = 5  # four fifths of the rows are about as many as all
+_MAX_STEPS = 200  # a bound alone: the duality gap ends the search
+_SMALLEST_STEP = 1e-10  # a shorter one is rounding
+_FIRST_STEPS = 5  # of expectation-maximisation, which put Newton's method on its way
 _POOR_START = 1e-2  # likelihood of a point, relative to its best centre
 _NOT_REACHED = float(np.finfo(np.float64).tiny)  # below it, one over the likelihood overflows
 

@@ -8,14 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..data.parameters import VERBOSE, Rules, flag, function, number, one_of, whole
-from ..data.row_weights import masses
 from ..exceptions import InputError, WeightWarning
 from ..numerics.array import Real
 from ..numerics.kernels import WIDTH, NamedKernel, find_width
 from ..numerics.qp import solve_simplex
 from .base import Weighter
 from .points import blocks, check_fits, squared_distances, target_mean
-from .points import distinct_rows as distinct
 from .problem import Problem
 
 _SECONDS = 1e-3  # of a fit, for every million of N^3
@@ -124,13 +122,12 @@ class KMM(Weighter):
         self.verbose = verbose
 
     def _solve(self, problem: Problem) -> Real:
-        X, T, share, N = problem.X, problem.T, problem.share, len(problem.X)
+        N = len(problem.X)
         total = self._total(N, problem.N)
         self._units = problem.units(standardize=self.standardize)
         # Equal rows are one variable: they make K singular and have equal weights.
-        X, count, place = distinct(self._units(X), masses(problem.own))
+        X, count, place, T, share = problem.merged(self._units)
         check_fits(len(X), self.refuse_above, "KMM", _SECONDS)
-        T, share, _ = distinct(self._units(T[share > 0]), share[share > 0])
         self._kernel = self._make_kernel(X)
         self.width_ = self._kernel.width
         K = self._kernel(X, X)

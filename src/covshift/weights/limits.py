@@ -28,8 +28,8 @@ LIMITS = one_of(None) | Rule(
 )
 """What limits of weights may be."""
 
-_ROUNDING = 1e-12
-_AT_LIMIT = 1e-9
+_ROUNDING = 1e-12  # by which a weight within its limits may exceed them
+_AT_LIMIT = 1e-9  # a weight nearer to a limit is at it
 _EQUAL = 1e-9  # gaps that are apart by less are equal, and the first is named
 _SHOWN = 0.0005  # a gap below is written as zero, and is nowhere
 

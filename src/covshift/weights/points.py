@@ -109,6 +109,7 @@ class Distinct(NamedTuple):
     points: Real  # (m, n)
     share: Real  # (m,), positive, sums to one
     repeats: Whole  # (m,): rows at the value, which have its share in equal parts
+    place: Whole  # (rows,): which value each row of positive share has
 
     @property
     def row(self) -> Real:
@@ -126,10 +127,13 @@ def distinct(points: Real, share: Real) -> Distinct:
     """Merge equal rows of positive share."""
     kept = share > 0
     points, share = points[kept], share[kept]
-    order, value = _values(points)
-    first = np.flatnonzero(np.diff(value, prepend=-1))
-    shares = np.bincount(value, weights=share[order]).astype(np.float64)
-    return Distinct(points[order][first], shares, np.bincount(value))
+    order = np.lexsort(points.T[::-1])
+    ranked = points[order]
+    first = np.concatenate([[True], (ranked[1:] != ranked[:-1]).any(axis=1)])
+    place = np.empty(len(points), dtype=np.int64)
+    place[order] = np.cumsum(first) - 1
+    shares = np.bincount(place, weights=share).astype(np.float64)
+    return Distinct(ranked[first], shares, np.bincount(place), place)
 
 
 def fold_of(X: Real, n_folds: int, rng: np.random.RandomState) -> Whole:
@@ -160,39 +164,16 @@ def held_shares(sample: Distinct, n_folds: int, rng: np.random.RandomState) -> R
 
 
 def mean_over_equal(X: Real, values: Real, share: Real) -> Real:
-    """Mean of ``values`` (N,) over the rows of X that are equal, by their share: (N,)."""
-    order, value = _values(X)
-    if value[-1] + 1 == len(X):
+    """Mean of ``values`` (N,) over the rows of X that are equal, by their positive share: (N,)."""
+    place = distinct(X, share).place
+    if place.max() + 1 == len(X):
         return values
-    share = share[order] / share.max()  # ones, where the shares are equal
-    sums = np.bincount(value, weights=share * values[order])
-    means = sums / np.bincount(value, weights=share)
-    found = np.empty(len(X))
-    found[order] = means[value]
-    return found
-
-
-def _values(X: Real) -> tuple[Whole, Whole]:
-    """Sort the rows; return the order, and for each sorted row the number of its value."""
-    order = np.lexsort(X.T[::-1])
-    sorted_rows = X[order]
-    new = (sorted_rows[1:] != sorted_rows[:-1]).any(axis=1)
-    return order, np.concatenate([[0], np.cumsum(new)]).astype(np.int64)
+    share = share / share.max()  # ones, where the shares are equal
+    sums = np.bincount(place, weights=share * values)
+    return np.asarray((sums / np.bincount(place, weights=share))[place])
 
 
 # What the weighters with an N x N matrix share: a limit on N, and means over the target.
-
-
-def distinct_rows(X: Real, mass: Real) -> tuple[Real, Real, Rows]:
-    """Return the different rows of X, what each counts for, and which of them every row is.
-
-    Rows that are all different stay in their order.
-    """
-    points, place = np.unique(X, axis=0, return_inverse=True)
-    if len(points) == len(X):
-        return X, mass, np.arange(len(X))
-    total: Real = np.bincount(place.ravel(), weights=mass).astype(np.float64)
-    return points, total, place.ravel()
 
 
 def check_fits(N: int, refuse_above: int, name: str, seconds: float = 0.0) -> None:

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from ..data.features import feature_groups, members
-from ..data.row_weights import Design, kish
+from ..data.row_weights import Design, kish, masses
 from ..encoding import TableEncoder
-from ..numerics.array import Real, Rows, is_numpy, to_numpy
+from ..numerics.array import Real, Rows, Whole, is_numpy, to_numpy
 from ..numerics.support import Uncovered
-from .points import Units, pooled_units
+from .points import Units, distinct, pooled_units
 
 _NAMED_FEATURES = 5  # features that a message names
 _ROUNDING = 1e-9  # of a sum of shares
@@ -124,6 +124,16 @@ class Problem:
             standardize=standardize,
             groups=self.groups if by_feature else None,
         )
+
+    def merged(self, units: Units) -> tuple[Real, Real, Whole, Real, Real]:
+        """Merge equal rows, in these units.
+
+        Returns the distinct rows, for how many each of them counts, which of them every row is, and
+        the distinct target rows with their shares.
+        """
+        own, target = distinct(units(self.X), self.own), distinct(units(self.T), self.share)
+        count = np.bincount(own.place, weights=masses(self.own)).astype(np.float64)
+        return own.points, count, own.place, target.points, target.share
 
     def sides(self, highest: Any = None) -> Real | None:
         """Side from which each column is looked at, 1 or -1: (n,); None where all are 1.

@@ -27,7 +27,7 @@ from ..numerics.array import Real
 from ..numerics.root import rising_root
 
 _STEPS = 100  # at one penalty, within limits
-_SEARCHES = 60
+_SEARCHES = 60  # halvings of a step: a shorter one is rounding
 _LARGEST_STEP = 50.0  # of a log weight, in one step of Newton's method
 _FEW_MOMENTS = 300  # up to which singular values are exact; beyond, pivots take a tenth of the time
 _PATH = np.geomspace(1.0, 1e-7, 15)  # penalties, where no weights balance everything

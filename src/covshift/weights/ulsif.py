@@ -15,7 +15,7 @@ from .kernel_ratio import KernelRatio, Setting, gaussian
 from .points import CANDIDATES, blocks, candidates, squared_distances
 
 _WIDTHS = np.geomspace(0.1, 10.0, 9)  # times the median distance of the centres
-_PENALTIES = np.geomspace(1e-5, 10.0, 13)
+_PENALTIES = np.geomspace(1e-5, 10.0, 13)  # from hardly any to nearly equal weights
 _FLAT = 0.5  # share of the target in the denominator, from which no row may weigh over twice
 _WITHOUT_CHOICE = 0.1  # the penalty where no row can be left out
 

@@ -16,12 +16,12 @@ from .views import TargetSide
 
 WEAKEST = 0.01  # weaker penalties did not lower errors in trials, and cost effective sample size
 NEARLY_NONE = 1e-4  # stands for no penalty, where the overlap is in doubt
-_GRID = np.geomspace(100.0, WEAKEST, 9)
+_GRID = np.geomspace(100.0, WEAKEST, 9)  # two a decade, from nearly equal weights on
 ROUGH = 1e-3  # tolerance of the weights during a search
-_SEARCHES = 12
-_FOLDS = 5
+_SEARCHES = 12  # penalties at most, each a fit from the one before
+_FOLDS = 5  # four fifths of the rows are about as many as all
 _CLOSE = 0.9  # a mismatch from here to one times its limit ends the search
-_TINY = np.finfo(np.float64).tiny
+_TINY = np.finfo(np.float64).tiny  # its logarithm is finite
 _STRICT = 0.1  # share of the noise that a plain shift may leave as mismatch
 
 
