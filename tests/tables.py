@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from covshift import Target
+from covshift.data import Samples
+from covshift.encoding import encoded
 from covshift.encoding.alike import made_alike
 from covshift.encoding.cells import read_cells
 from covshift.encoding.learned import Learned
@@ -60,3 +63,15 @@ def read_table(source, kinds=None, reading=None):
         )
     left_out, unmet = frozenset(said.left_out), frozenset(said.unmet)
     return Table(columns, said.title, said.notes, left_out, unmet, said.sheet)
+
+
+def read_samples(train, target, *drop, kinds=None):
+    """The samples that two files are, without some columns, in the order of the table."""
+    frames = [read_frame(str(path)) for path in (train, target)]
+    X, T = (
+        frame.drop_columns([name for name in frame.column_names if name in drop])
+        for frame in frames
+    )
+    both = Samples.of(X, None, Target(T, kinds=kinds)).as_given()
+    X, T = (encoded(part, both.one_feature) for part in (both.X, both.T))
+    return replace(both, X=X, T=T)

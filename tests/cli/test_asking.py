@@ -13,10 +13,9 @@ import pytest
 from command import covshift, write
 
 from covshift.cli.commands import parse
-from covshift.cli.samples import samples_of
+from covshift.cli.frames import read_files
+from covshift.cli.labels import labelled_samples
 from covshift.encoding.codes import row_identifier, sentinels
-from covshift.files.declared import ColumnOptions
-from covshift.files.samples import read_samples
 
 N = 24
 VISITS = ("5+", "<1", "2-4", "1")
@@ -69,14 +68,16 @@ def test_an_everyday_table_gets_an_answer_from_the_first_command(table, command)
 
 def test_gaps_dates_and_ids_are_taken_without_a_word(table):
     paths = str(table / "train.csv"), str(table / "target.csv")
-    samples = read_samples(*paths, ColumnOptions(label="ill"))
-    assert samples.id_name == "person"
-    assert samples.ids[0] == "p0-0"
-    assert samples.target_ids[0] == "p1-0"
-    assert samples.encoding.kinds["day"] == "date"
-    assert "income missing" in samples.names
-    assert "town=(missing)" in samples.names
-    assert "person" not in samples.encoding.names
+    with redirect_stderr(io.StringIO()):
+        files, both = read_files(parse(["diagnose", *paths, "--label", "ill"])).samples()
+    assert files.id == "person"
+    assert files.ids("sample")[0] == "p0-0"
+    assert files.ids("target")[0] == "p1-0"
+    kinds = {rule.name: rule.kind for rule in both.encoder.features_}
+    assert kinds["day"] == "date"
+    assert "income missing" in both.names
+    assert "town=(missing)" in both.names
+    assert "person" not in kinds
 
 
 # One message, whose command answers it
@@ -178,10 +179,10 @@ def test_one_message_asks_all_and_its_command_is_not_asked_again(tmp_path, seed)
         assert sum(f": {name!r} " in line for line in lines) == 1
     typed = parse(["compare", *files, "--label", "y", "--ask", *answered(asked)])
     with redirect_stderr(io.StringIO()):
-        samples = samples_of(typed)[1]
-    assert np.isfinite(samples.X).all()
-    assert np.isfinite(samples.X_target).all()
-    assert {"u", "v v"} <= {*samples.names}
+        both = labelled_samples(read_files(typed)).both
+    assert np.isfinite(both.X).all()
+    assert np.isfinite(both.T).all()
+    assert {"u", "v v"} <= {*both.names}
 
 
 @pytest.mark.part(4)

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import shlex
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -23,11 +24,9 @@ from covshift import (
     Total,
     estimate,
 )
-from covshift.data import Samples
 from covshift.engine.methods import METHODS
-from covshift.estimates import Mean, Median, Trimmed
-from covshift.files.declared import ColumnOptions
-from covshift.files.samples import read_samples
+from covshift.estimates import Median, Trimmed
+from covshift.files.frame import read_frame
 
 N, M = 90, 80
 
@@ -49,6 +48,7 @@ TARGET = rows(M, 0.4, seed=1, label=False)
 SIZE = [f"{50 + 5 * float(row[0]):.2f}" for row in TRAIN[1:]]
 PARTY = ["left" if float(row[0]) < 0 else "right" for row in TRAIN[1:]]
 FEATURES = ["age", "income", "town=v", "town=w"]  # of a category all levels but the first
+COLUMNS = ("age", "income", "town=u", "town=v", "town=w")
 OUTCOMES = with_column(with_column(TRAIN, "size", SIZE), "party", PARTY)
 
 
@@ -69,10 +69,11 @@ def call(files, *options, outcome="y", train="train.csv", target="target.csv"):
 
 def library(files, y=None, **options):
     """The same numbers by the library."""
-    declared = ColumnOptions(drop=("y", "size", "party"))
-    samples = read_samples(str(files / "train.csv"), str(files / "target.csv"), declared)
+    train, target = (read_frame(str(files / name)) for name in ("train.csv", "target.csv"))
     y = np.array([float(row[3]) for row in TRAIN[1:]]) if y is None else y
-    return estimate(samples.X, y, samples.X_target, **options)
+    found = estimate(train.drop_columns(["y", "size", "party"]), y, target, **options)
+    told = ("categories", "columns of one sample")  # on stderr
+    return replace(found, notes=tuple(note for note in found.notes if note.kind not in told))
 
 
 def lines(text):
@@ -93,17 +94,12 @@ def truth(files):
 @pytest.fixture
 def handed(monkeypatch, truth):
     """What the library is called with; its answer is always the same."""
-    given, made = {}, Samples.of
-
-    def of(X, y, X_target, *, encoder, **options):
-        given.update(options, y=dict(y), X=X, X_target=X_target, columns=list(encoder.columns))
-        return made(X, y, X_target, encoder=encoder, **options)
+    given = {}
 
     def called(samples, **options):
-        given.update(options, finite_population=samples.finite_population)
+        given.update(options, samples=samples, finite_population=samples.finite_population)
         return truth
 
-    monkeypatch.setattr("covshift.data.Samples.of", of)
     monkeypatch.setattr("covshift.estimates.estimate", called)
     return given
 
@@ -130,7 +126,7 @@ def test_the_methods_section_follows_with_a_checklist_that_names_options(files, 
 def test_label_is_another_name_of_outcome(files, handed):
     paths = [files / "train.csv", files / "target.csv"]
     assert covshift("estimate", *paths, "--label", "y", "--drop", "size").code == 0
-    assert list(handed["y"]) == ["y"]
+    assert handed["samples"].y.column_names == ["y"]
 
 
 def test_json_holds_all_numbers_and_the_notes_of_the_files(files, plain, truth, handed):
@@ -143,7 +139,7 @@ def test_json_holds_all_numbers_and_the_notes_of_the_files(files, plain, truth, 
     assert data["covered_share"] == 1
     assert [note["kind"] for note in data["notes"]] == ["categories"]
     noted = json.loads(call(files, "--json", target="train.csv").out)["notes"]
-    assert [note["kind"] for note in noted] == ["known outcomes", "categories"]
+    assert [note["kind"] for note in noted] == ["categories", "known outcomes"]
 
 
 @pytest.mark.thorough
@@ -262,14 +258,20 @@ def test_groups_of_the_training_file_alone_are_no_feature(files, handed):
     write(files / "wave.csv", with_column(OUTCOMES, "wave", [f"0{k % 2}" for k in range(N)]))
     result = call(files, "--by", "wave", train="wave.csv")
     assert result.code == 0, result.err
-    assert handed["by"].tolist() == ["00", "01"] * (N // 2)  # as they are written
-    assert handed["columns"] == ["age", "income", "town=u", "town=v", "town=w"]
+    assert handed["samples"].groups.labels == ("00", "01")  # as they are written
+    assert list(handed["samples"].encoder.columns) == [
+        "age",
+        "income",
+        "town=u",
+        "town=v",
+        "town=w",
+    ]
 
 
 def test_rows_without_a_group_are_a_group(files, handed):
     write(files / "lost.csv", with_cells(OUTCOMES, "town", {2: ""}))
     assert call(files, "--by", "town", train="lost.csv").code == 0
-    assert handed["by"][0].tolist()[:3] == ["u", "(missing)", "w"]
+    assert handed["samples"].groups.labels == ("(missing)", "u", "v", "w")
 
 
 @pytest.mark.thorough
@@ -283,8 +285,8 @@ def test_text_gives_proportions(files):
 
 def test_numbers_are_means(files, handed):
     assert call(files, outcome="size").code == 0
-    assert handed["what"] == Mean()
-    assert list(handed["y"]["size"]) == [float(value) for value in SIZE]
+    assert handed["what"] is None  # which are means
+    assert handed["samples"].y["size"].to_pylist() == [float(value) for value in SIZE]
 
 
 @pytest.mark.parametrize(
@@ -297,17 +299,17 @@ def test_numbers_are_means(files, handed):
         (["--by", "town", "--reference", "u"], Difference("u"), {}),
         (["--family", "logistic"], Coefficients(FEATURES, "logistic"), {}),
         (["--what", "median"], Median(), {}),
-        (["--restrict", "overlap"], Mean(), {"restrict": "overlap"}),
-        (["--finite-population"], Mean(), {"finite_population": True}),
-        (["--replicates", "50"], Mean(), {"replicates": 50}),
+        (["--restrict", "overlap"], None, {"restrict": "overlap"}),
+        (["--finite-population"], None, {"finite_population": True}),
+        (["--replicates", "50"], None, {"replicates": 50}),
         (
             ["--method", "model", "--confidence", "0.9"],
-            Mean(),
+            None,
             {"method": "model", "confidence": 0.9},
         ),
         (
             ["--weighter", "entropy", "--seed", "3"],
-            Mean(),
+            None,
             {"weighter": "entropy", "random_state": 3},
         ),
     ],
@@ -353,10 +355,14 @@ def test_a_factor_of_odds_is_checked_before_files_are_read(files):
 def test_several_outcomes_are_asked_for_at_once(files, handed):
     paths = [files / "train.csv", files / "target.csv"]
     assert covshift("estimate", *paths, "--outcome", "y", "--outcome", "size").code == 0
-    assert list(handed["y"]) == ["y", "size"]
-    mixed = covshift("estimate", *paths, "--outcome", "y", "--outcome", "party")
+    assert handed["samples"].y.column_names == ["y", "size"]
+
+
+def test_text_beside_numbers_needs_an_answer(files):
+    paths = [files / "train.csv", files / "target.csv"]
+    mixed = covshift("estimate", *paths, "--outcome", "size", "--outcome", "party")
     assert mixed.code == 2
-    assert "Some outcomes are text ('party')" in mixed.err
+    assert "The outcome 'party' holds text" in mixed.err
 
 
 def test_regressors_are_columns_of_the_file(files, handed):
@@ -381,10 +387,16 @@ def test_a_ratio_and_a_design_come_from_columns_that_are_no_features(files, hand
     result = call(files, *design, outcome="size", **names)
     assert result.code == 0, result.err
     assert isinstance(handed["what"], Ratio)
-    assert handed["what"].denominator == [2.0 + k % 3 for k in range(N)]
-    assert handed["strata"].tolist() == list("ab" * 45)
-    assert handed["cluster"].tolist() == [str(k // 5) for k in range(N)]
-    assert handed["columns"] == ["age", "income", "town=u", "town=v", "town=w"]
+    assert handed["what"].denominator.to_pylist() == [2.0 + k % 3 for k in range(N)]
+    assert handed["samples"].strata.tolist() == list("ab" * 45)
+    assert handed["samples"].cluster.tolist() == [str(k // 5) for k in range(N)]
+    assert list(handed["samples"].encoder.columns) == [
+        "age",
+        "income",
+        "town=u",
+        "town=v",
+        "town=w",
+    ]
     assert "design_target.csv has 's' as well: not used" in result.err
 
 
@@ -395,9 +407,9 @@ def test_design_weights_are_of_any_scale(files, handed):
     options = ["--weight", "d", "--target-weight", "v"]
     result = call(files, *options, train="drawn.csv", target="weighted.csv")
     assert result.code == 0, result.err
-    np.testing.assert_array_equal(handed["sample_weight"], d)
-    np.testing.assert_array_equal(handed["target_weight"], v)
-    assert handed["X"].shape == (N, 5)
+    np.testing.assert_allclose(handed["samples"].sample_weight, d / d.mean())
+    np.testing.assert_allclose(handed["samples"].target_weight, v / v.mean())
+    assert handed["samples"].X.shape == (N, 5)
 
 
 @pytest.mark.thorough
@@ -427,18 +439,18 @@ def test_rows_without_the_outcome_are_counted_and_named(files):
 def test_missing_categories_are_missing(files, handed):
     write(files / "few.csv", with_cells(OUTCOMES, "party", {5: "", 6: "-"}))
     assert call(files, "--missing", "-", outcome="party", train="few.csv").code == 0
-    assert handed["y"]["party"] == [*PARTY[:4], None, None, *PARTY[6:]]
+    assert handed["samples"].y["party"].to_pylist() == [*PARTY[:4], None, None, *PARTY[6:]]
 
 
 def test_an_outcome_in_the_target_is_not_used(files, handed):
     write(files / "known.csv", rows(M, 0.4, seed=1))
     unknown = call(files)
     assert "not used" not in unknown.err
-    without = handed["X_target"]
+    without = handed["samples"].T
     known = call(files, target="known.csv")
     assert "known.csv has the outcome 'y' in 80 of 80 rows, which were not used" in known.err
     assert "--target-outcome y uses them" in known.err
-    np.testing.assert_array_equal(handed["X_target"], without)
+    np.testing.assert_array_equal(handed["samples"].T, without)
 
 
 @pytest.mark.parametrize(
@@ -454,7 +466,7 @@ def test_an_outcome_in_the_target_is_not_used(files, handed):
         (["--what", "difference"], "name their column with --by"),
         (["--what", "median", "--at", "3"], "--at belongs to --what cdf, not to --what median"),
         (["--confidence", "95"], "confidence"),
-        (["--denominator", "town"], "'town', which --denominator names, holds text"),
+        (["--denominator", "town"], "line 2: 'u' in column 'town' is not a number"),
     ],
 )
 def test_what_cannot_be_asked_is_refused(files, options, message):

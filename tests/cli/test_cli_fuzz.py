@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from tables import read_table
 
+from covshift.cli.asking import Asked
 from covshift.cli.commands import COMMANDS, command
 from covshift.exceptions import InputError
-from covshift.files.questions import Asked
 from covshift.files.reading import ReadOptions as ReadOptions
 
 SHARED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)

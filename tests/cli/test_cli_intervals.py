@@ -500,7 +500,8 @@ def test_calibration_files_that_do_not_fit_are_refused(files):
     assert "has no column 'd', --weight" in refused(good, "s-plain", "--weight", "d")
     assert "lacks 1 of the 3 columns" in refused([r[:1] + r[2:] for r in good])
     assert "1 of 6 rows have the label" in refused([*good[:2], *([*r[:4], ""] for r in good[2:])])
-    assert "holds text (such as 'much')" in refused([*good[:2], [*good[2][:4], "much"]])
+    wrong = [*good[:2], [*good[2][:4], "much"]]
+    assert "line 3: 'much' in column 'spend' is not a number" in refused(wrong)
     classes = sample(6, 0, 1, "buys")
     assert "'maybe', none of the model's classes" in refused(
         [*classes[:3], [*classes[3][:4], "maybe"]], "b-plain"

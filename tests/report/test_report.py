@@ -16,6 +16,7 @@ pytest.importorskip("matplotlib")
 pytest.importorskip("jinja2")
 
 from covshift import Predictions, Target, compare, diagnose, estimate, evaluate, report
+from covshift.cli.labels import Outcomes
 from covshift.comparison import Comparison
 from covshift.comparison.result import empty_row
 from covshift.data import Samples
@@ -25,7 +26,6 @@ from covshift.diagnostics import standardized_mean_differences
 from covshift.diagnostics.measure import corrected, diagnose_samples
 from covshift.exceptions import InputError, InputTypeError, NoOverlapError
 from covshift.files import writing as _files
-from covshift.files.labels import Outcomes
 from covshift.registry import weighters
 from covshift.report.pictures import metrics
 from covshift.report.shift import weights_words

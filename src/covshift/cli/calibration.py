@@ -29,7 +29,10 @@ def calibrated(model: Model, frames: list[Any], options: Arguments) -> Model:
             f"{options.table} has fewer than two rows, so that no weights lead to it from the rows "
             "of --calibration."
         )
-    kinds: Any = {**model.kinds, model.label: "category"}
+    kinds: Any = {
+        **model.kinds,
+        model.label: "number" if model.task == "regression" else "category",
+    }
     if options.weight is not None:
         kinds[options.weight] = "number"
     frame = read_frame(str(options.calibration), replace(options.reading(model), kinds=kinds))
@@ -81,11 +84,11 @@ def _outcomes(frame: Any, model: Model, title: str) -> Any:
     """Return numbers, or classes spelled as the model spells them."""
     import numpy as np
 
-    from ..files.labels import read_numbers, spelled_alike
+    from .labels import spelled_alike
 
     cells = frame[model.label].to_pylist()
     if model.task == "regression":
-        y = np.array(read_numbers(cells, model.label, "the model"), dtype=np.float64)
+        y = np.array(cells, dtype=np.float64)
         if not np.isfinite(y).all():
             raise InputError(f"{title}: the label {model.label!r} has infinite values.")
         return y

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 from ..exceptions import InputError
 from . import console
 from .answers import shift_line
+from .frames import read_files
 from .options import ComparisonOptions, Learner, NeededLabel, Verdict
-from .samples import all_rows, samples_of
 from .targets import diagnosis_of
 
 if TYPE_CHECKING:
     from ..comparison import Comparison
     from ..data import Samples
-    from ..files.samples import TwoFiles
+    from .labels import Labelled
 
 LEAST_ROWS = 10  # of which a comparison holds out some
 
@@ -47,13 +47,15 @@ def run(options: Arguments) -> int:
         console.step("diagnosing the shift")
         diagnosis, margins = beside.diagnosis(), beside.read()
     else:
-        _, samples = samples_of(options)
+        from .labels import labelled_samples
+
+        samples = labelled_samples(read_files(options))
         console.step("diagnosing the shift")
-        diagnosis = diagnosis_of(samples, options)
+        diagnosis = diagnosis_of(samples.both, options)
     comparison = comparison_of(samples, options, margins, methods=list(options.method))
     console.tell(*comparison.notes)
     if options.json:
-        extra = {"verdict": diagnosis.verdict, "notes": samples.notes + comparison.notes}
+        extra = {"verdict": diagnosis.verdict, "notes": [*samples.notes, *comparison.notes]}
         console.emit(console.as_json({**comparison.to_dict(), **extra}), options.output)
     else:
         console.emit(f"{comparison}\n\n{shift_line(diagnosis)}", options.output)
@@ -61,7 +63,7 @@ def run(options: Arguments) -> int:
 
 
 def comparison_of(
-    samples: TwoFiles,
+    samples: Labelled,
     options: Any,
     margins: Samples | None = None,
     *,
@@ -72,12 +74,10 @@ def comparison_of(
 
     if options.max_rows is not None and options.max_rows < 20:
         raise InputError("--max-rows must be at least 20.")
-    labels = samples.labels
-    if labels is None:
-        raise InputError("A comparison needs the outcome: name its column with --label.")
-    if len(samples.X) < LEAST_ROWS:
+    both, labels = samples.both.as_given(), samples.labels
+    if len(both.X) < LEAST_ROWS:
         raise InputError(
-            f"{options.train} has {len(samples.X)} rows. A comparison holds out some of them and "
+            f"{options.train} has {len(both.X)} rows. A comparison holds out some of them and "
             "needs at least ten."
         )
     given: dict[str, Any] = {
@@ -94,11 +94,11 @@ def comparison_of(
         return compare(margins, labels.y, None, **given)
     scored, weight = labels.y_target is not None, samples.target_weight
     return compare(
-        all_rows(samples),
+        both,
         labels.y,
         None,
         y_target=labels.y_target,
-        X_scored=samples.X_target[labels.scored] if scored else None,
+        X_scored=both.T[labels.scored] if scored else None,
         scored_weight=None if weight is None or not scored else weight[labels.scored],
         target_weight=weight,
         **given,

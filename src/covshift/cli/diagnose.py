@@ -10,11 +10,11 @@ from ..exceptions import InputError
 from ..show.notes import Note
 from . import console
 from .options import Label, Verdict
-from .targets import NO_OVERLAP, diagnosis_of, samples_of_each, targets_of
+from .targets import NO_OVERLAP, diagnosis_of, files_of_each, targets_of
 
 if TYPE_CHECKING:
     from ..diagnostics import RowFlags
-    from ..files.samples import TwoFiles
+    from .frames import Files
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,11 +64,14 @@ def _of_rows(options: Arguments, targets: list[str]) -> tuple[Any, list[Note], l
     """Diagnose every target: the result, the notes on the files, and the flags of their rows."""
     from ..diagnostics import BatchesDiagnosis
 
-    found, notes, rows = {}, [], []
-    for name, samples in samples_of_each(options, targets, label=False):
-        found[name] = diagnosis_of(samples, options)
-        rows.append((name, samples, found[name].rows))
-        notes += [note for note in samples.notes if note not in notes]
+    notes: list[Note] = []
+    found, rows = {}, []
+    for name, files in files_of_each(options, targets):
+        quiet = [note for note in notes if note.severity != "warning"]  # which is never quiet
+        files, both = files.samples(quiet=quiet)
+        found[name] = diagnosis_of(both, options)
+        rows.append((name, files, found[name].rows))
+        notes += [note for note in files.notes if note not in notes]
     if len(targets) == 1:
         return found.popitem()[1], notes, rows
     return BatchesDiagnosis(found), notes, rows
@@ -89,16 +92,18 @@ def _of_margins(options: Arguments) -> Any:
     return diagnosis
 
 
-def _write_flags(output: str, found: Sequence[tuple[str, TwoFiles, RowFlags]]) -> None:
+def _write_flags(output: str, found: Sequence[tuple[str, Files, RowFlags]]) -> None:
     """Write the flags of the rows of every target: its name, the sample and the flags."""
-    named = all(samples.target_ids is not None for _, samples, _ in found)
+    ids = [files.ids("target") for _, files, _ in found]
+    named = all(part is not None for part in ids)
     head = {"target": ""} if len(found) > 1 else {}
-    first = str(found[0][1].id_name) if named else "row"
+    first = str(found[0][1].id) if named else "row"
     with console.table_file(output) as writer:
         writer.writerow([*head, first, "overlap", "why"])
-        for name, samples, flags in found:
-            ids: Any = samples.target_ids if named else range(1, len(flags.uncovered) + 1)
-            for key, bad, why in zip(ids, flags.uncovered, flags.why, strict=True):
+        for (name, files, flags), own in zip(found, ids, strict=True):
+            lines = files.rows("target")
+            keys: Any = [own[k] for k in lines] if named else range(1, len(lines) + 1)
+            for key, bad, why in zip(keys, flags.uncovered, flags.why, strict=True):
                 row = ["" if key is None else key, "no" if bad else "yes", why]
                 writer.writerow([*(name for _ in head), *row])
     console.note(f"wrote {output}")

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from ..exceptions import FewRowsWarning, InputError
 from ..numerics.quiet import quiet
 from . import console
 from .answers import show_answer, with_doubts
+from .frames import ROLES, Files, read_files, roles_of
 from .options import Design, Doubts, Quantity, Roles, spelled
 from .quantity import made_quantity, of_categories, quantity_name, regressors
-from .samples import encoded, is_file_of_labels, labels_of_target, samples_of
+from .target_labels import labels_of_target
 
 if TYPE_CHECKING:
     from ..data import Samples
     from ..estimates import Estimates
-    from ..files.samples import TwoFiles
     from ..show.notes import Note
 
 
@@ -95,29 +95,27 @@ def run(options: Arguments) -> int:
 def estimates_of(options: Arguments) -> tuple[Estimates, list[Note]]:
     """Return the estimates, and the notes on the files."""
     from ..estimates import Trimmed, estimate
-    from ..files.labels import read_numbers, read_outcomes
     from ..margins.files import is_margins_file
 
-    what = quantity_name(options, options.by)
     options.check_answer()
-    options = _with_design(options)
-    of_margins = is_margins_file(options.target)
-    read = (_read_margins if of_margins else _read_rows)(options, what)
-    known = True if read.samples and read.samples.categories else of_categories(what)
-    y, categories = read_outcomes(read.beside, list(options.outcome), categories=known)
-    labels = None if read.samples is None else _labels(read.samples, options, categories)
-    what = what or ("proportion" if categories else "mean")
-    own: dict[str, Any] = {}
-    if options.denominator is not None:
-        cells = read.beside[options.denominator]
-        own["denominator"] = read_numbers(cells, options.denominator, "--denominator")
-    if what == "coefficients" and read.samples is not None:
-        own["regressors"] = regressors(read.samples, options.regressor)
-    limit = options.max_weight
+    options, limit = _with_design(options), options.max_weight
+    notes: list[Note] = []
+    labels = None
+    if is_margins_file(options.target):
+        both, what = _beside_margins(options)
+    else:
+        files, both, what = samples_with_outcomes(
+            options,
+            sample_weight=_design_weights(options, str),
+            strata=options.strata,
+            cluster=options.cluster,
+            finite_population=options.finite_population,
+        )
+        labels, notes = labels_of_target(files, options.target_outcome), [*files.notes]
     found = estimate(
-        read.both(y),
+        both,
         y_target=labels,
-        what=made_quantity(what, options, **own),
+        what=what,
         method=options.method,
         weighter=options.weighter if limit is None else Trimmed(limit, options.weighter),
         restrict=options.restrict,
@@ -126,167 +124,112 @@ def estimates_of(options: Arguments) -> tuple[Estimates, list[Note]]:
         shift=options.shift or "covariate",
         random_state=options.seed,
     )
-    return found, [] if read.samples is None else read.samples.notes
+    return found, notes
 
 
-class Read(NamedTuple):
-    """What the files hold."""
-
-    beside: Mapping[str, Any]  # columns of the training rows that are not features
-    both: Callable[[Any], Samples]  # the samples, given the outcomes
-    samples: TwoFiles | None = None  # the same before, where the target has rows
-
-
-def _read_rows(options: Arguments, what: str | None) -> Read:
-    """Read both files."""
+def samples_with_outcomes(options: Any, **given: Any) -> tuple[Files, Samples, Any]:
+    """Read the files of a question about outcomes, and make the quantity that is asked for."""
+    refuse_repeated_roles(options)
+    what = quantity_name(options, options.by)
     if what == "total" and options.population_size is None:
         raise InputError("--what total needs --population-size.")
-    options, samples = samples_of(
-        options,
-        beside=columns_beside(options),
-        **_of_target(options),
-        by=options.by,
-        categories=of_categories(what),
-    )
-
-    def both(y: Any) -> Samples:
-        weight = _design_weights(options, samples.weight, samples.beside)
-        found = encoded(replace(samples, weight=weight), y, options)
-        return replace(found, finite_population=options.finite_population)
-
-    return Read(samples.beside, both, samples)
+    categories = of_categories(what)
+    files = read_files(options, categories=categories).decided(options.outcome, categories)
+    if any(("what", "proportion") in one.taken.steps for one in files.decisions):
+        what = "proportion"
+    denominator = options.denominator
+    beside = {} if denominator is None else {"denominator": denominator}
+    files, both = files.samples(list(options.outcome), by=options.by, beside=beside, **given)
+    own: dict[str, Any] = dict(both.beside)
+    if what == "coefficients":
+        own["regressors"] = regressors(both, options.regressor)
+    return files, both, what and made_quantity(what, options, **own)
 
 
-def _of_target(options: Arguments) -> dict[str, Any]:
-    """Columns of the target file that are not features."""
-    names = options.target_outcome
-    if names and len(names) != len(options.outcome):
-        raise InputError(
-            f"--target-outcome names {len(names)} columns, but --outcome {len(options.outcome)}: "
-            "name one for each."
-        )
-    if options.target_probability is not None and not names:
-        raise InputError(
-            "--target-probability belongs to outcomes of target rows: name them with "
-            "--target-outcome."
-        )
-    if len(names) == 1 and is_file_of_labels(names[0]):
-        return {}
-    own = [("--target-outcome", name) for name in names]
-    if options.target_probability is not None:
-        own.append(("--target-probability", options.target_probability))
-    return {"of_target": tuple(own), "beside_target": tuple({*names} & {*options.outcome})}
-
-
-def _labels(samples: TwoFiles, options: Arguments, categories: bool) -> Any:
-    """Outcomes of target rows, where a column of them is named."""
-    from ..engine.labels import Labels
-    from ..files.labels import read_outcomes
-
-    if not options.target_outcome:
-        return None
-    first, chance = options.outcome[0], options.target_probability
-    found = [
-        labels_of_target(samples, options, name, first, chance) for name in options.target_outcome
-    ]
-    cells = {name: part for name, (part, _) in zip(options.outcome, found, strict=True)}
-    columns = list(read_outcomes(cells, list(options.outcome), categories=categories)[0].values())
-    y = columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
-    return Labels(y, found[0][1])
-
-
-def _read_margins(options: Arguments, what: str | None) -> Read:
-    """Read the training rows beside a file of margins."""
+def _beside_margins(options: Arguments) -> tuple[Samples, Any]:
+    """Read the training rows beside a file of margins, and make the quantity."""
     from ..data import Samples
+    from .labels import Outcomes
     from .margin_samples import margins_of, training_rows
 
-    names = tuple(name for _, name in columns_beside(options))
+    refuse_repeated_roles(options)
+    what = quantity_name(options, options.by)
     _refuse(options, what)
-    margins = margins_of(options, options.weighter, beside=names)
+    named = {role: names for role, names in roles_of(options).items() if role in _BESIDE}
+    kinds = {name: ROLES[role][1] for role, names in named.items() for name in names}
+    margins = margins_of(options, options.weighter, beside=tuple(kinds))
     if what == "total" and options.population_size is None and margins.size is None:
         raise InputError(f"--what total needs --population-size: {options.target} has no size.")
-    rows = training_rows(options, margins, dict.fromkeys(names, "category"))
-    cells: dict[Any, Any] = {name: rows.column(name) for name in names}
-    given: dict[str, Any] = {
-        "by": options.by,
-        "sample_weight": None
-        if options.weight is None
-        else _design_weights(options, rows.weights.w, cells),
-        "strata": cells.get(options.strata),
-        "cluster": cells.get(options.cluster),
-    }
-    return Read(cells, lambda y: Samples.of(rows.frame, y, margins, **given))
+    rows = training_rows(options, margins, kinds)
+    cells: dict[Any, Any] = {name: rows.column(name) for name in kinds}
+    weight = _design_weights(options, {**cells, options.weight: rows.weights.w}.get)
+    strata, cluster = cells.get(options.strata), cells.get(options.cluster)
+    given = {"by": options.by, "sample_weight": weight, "strata": strata, "cluster": cluster}
+    y = Outcomes({name: cells[name] for name in options.outcome})
+    own = {"denominator": cells.get(options.denominator)}
+    both = Samples.of(rows.frame, y, margins, **given)
+    return both, what and made_quantity(what, options, **own)
 
 
-_BESIDE = ("denominator", "strata", "cluster", "fpc")
-_WEIGHTS = ("weight", "target_weight", "frequency", "target_frequency")
-
-
-def columns_beside(options: Any) -> tuple[tuple[str, str], ...]:
-    """Columns of the training file that are not features, with the options that name them."""
-    others = [
-        (spelled(name), getattr(options, name))
-        for name in (*_BESIDE, "by", "id", *_WEIGHTS)
-        if getattr(options, name, None) is not None
-    ]
-    replicates = getattr(options, "replicate_weights", ())
-    others += [("--replicate-weights", name) for name in replicates]
-    for flag, name in others:
-        if name in options.outcome:
+def refuse_repeated_roles(options: Any) -> None:
+    """Refuse outcomes that are named twice, or are something else as well."""
+    for role, value in vars(options).items():
+        names = value if isinstance(value, tuple) else (value,)
+        if role in _OTHERS and {*names} & {*options.outcome}:
+            name = next(name for name in options.outcome if name in names)
+            flag = spelled(role)
             raise InputError(f"{name!r} cannot be the outcome and what {flag} names as well.")
     repeated = [name for name in options.outcome if options.outcome.count(name) > 1]
     if repeated:
         raise InputError(f"--outcome names {repeated[0]!r} more than once.")
-    named = (*map(spelled, _BESIDE), "--replicate-weights")
-    beside = [pair for pair in others if pair[0] in named]
-    return (*(("--outcome", name) for name in options.outcome), *beside)
+
+
+_BESIDE = ("outcome", "denominator", "strata", "cluster", "fpc", "replicate_weights")
+_OTHERS = (*_BESIDE[1:], "by", "id", "weight", "target_weight", "frequency", "target_frequency")
 
 
 def _with_design(options: Arguments) -> Arguments:
     """Refuse options of a design that cannot be, and find the columns of replicate weights."""
-    others = [name for name in ("fpc", "replicate_weights") if getattr(options, name)]
+    patterns = options.replicate_weights
+    others = ["fpc"] * bool(options.fpc) + ["replicate_weights"] * bool(patterns)
     for name in others:
         if options.weight is None:
             raise InputError(f"{spelled(name)} belongs to weights: name them with --weight.")
     if others and options.replicates is not None:
         raise InputError(f"--replicates and {spelled(others[0])}: keep one of them.")
-    patterns = options.replicate_weights
-    for name in ("replicate_type", "replicate_scale", "replicate_rscales"):
-        if getattr(options, name) is not None and not patterns:
-            raise InputError(f"{spelled(name)} belongs to --replicate-weights.")
+    own = options.replicate_type, options.replicate_scale, options.replicate_rscales
+    for name, value in zip(("type", "scale", "rscales"), own, strict=True):
+        if value is not None and not patterns:
+            raise InputError(f"--replicate-{name} belongs to --replicate-weights.")
     if not any(character in name for name in patterns for character in "*?["):
         return options
     if options.train == "-":
         raise InputError("--replicate-weights: name the columns one by one for standard input.")
-    from ..files.table import read_table
+    from ..files.frame import open_frame
 
-    names = read_table(options.train, {}, options.reading()).names
-    found = [[n for n in names if fnmatchcase(n, name)] or [name] for name in patterns]
+    with open_frame(options.train, options.reading()) as stream:
+        found = [[n for n in stream.names if fnmatchcase(n, name)] or [name] for name in patterns]
     return replace(
         options, replicate_weights=tuple(dict.fromkeys(name for part in found for name in part))
     )
 
 
-def _design_weights(options: Arguments, weight: Any, cells: Mapping[str, Any]) -> Any:
-    """Return the weights with what the options say of the design."""
+def _design_weights(options: Arguments, of: Callable[[Any], Any]) -> Any:
+    """Return the weights with what the options say ``of`` columns of the design."""
     import numpy as np
 
     from ..data.row_weights import DesignWeights
-    from ..files.labels import read_numbers
-
-    def numbers(name: str, flag: str) -> Any:
-        found = read_numbers(cells[name], name, flag)
-        if None in found:
-            raise InputError(f"The column {name!r}, which {flag} names, has missing values.")
-        return np.array(found, dtype=np.float64)
 
     names = options.replicate_weights
-    if weight is None or (options.fpc is None and not names):
-        return weight
+    if options.weight is None or (options.fpc is None and not names):
+        return None if options.weight is None else of(options.weight)
+    replicates: Any = [of(name) for name in names]
+    if names and of is not str:
+        replicates = np.column_stack(replicates)
     return DesignWeights(
-        weight,
-        None if options.fpc is None else numbers(options.fpc, "--fpc"),
-        np.column_stack([numbers(n, "--replicate-weights") for n in names]) if names else None,
+        of(options.weight),
+        None if options.fpc is None else of(options.fpc),
+        replicates if names else None,
         options.replicate_type,
         options.replicate_scale,
         _rscales(options.replicate_rscales),

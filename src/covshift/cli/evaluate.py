@@ -13,14 +13,15 @@ from ..registry import listed
 from ..show.notes import Note
 from . import console
 from .answers import show_answer, with_doubts
+from .frames import read_files, roles_of
 from .models import load_model
 from .options import Design, Doubts, Judged, NeededLabel, spelled
-from .predictions import batch_labels, judged_of, predictions_of, target_labels, trained_on
-from .samples import encoded, is_file_of_labels, numbers_of, samples_of
+from .predictions import batch_labels, judged_of, predictions_of, scoring_labels, trained_on
+from .targets import compared
 
 if TYPE_CHECKING:
     from ..evaluations import Evaluations
-    from ..files.samples import TwoFiles
+    from .labels import Labelled
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +93,7 @@ def _check_report(options: Arguments) -> None:
         raise InputError("-o and --report name the same file. Name two.")
 
 
-def evaluations_of(options: Arguments) -> tuple[Evaluations, list[Note], TwoFiles]:
+def evaluations_of(options: Arguments) -> tuple[Evaluations, list[Note], Labelled]:
     """Return the evaluations, the notes on the files, and what these hold."""
     from ..evaluations import evaluate
 
@@ -102,46 +103,32 @@ def evaluations_of(options: Arguments) -> tuple[Evaluations, list[Note], TwoFile
             "covshift.evaluate(..., metrics=covshift.Cost(...))."
         )
     options.check_answer()
-    beside = columns_beside(options, str(options.label))
+    check_judged(options, str(options.label), options.batch, options.target_label)
     model = None if options.model is None else load_model(options.model)
-    if model is not None and options.task is None:
-        options = replace(options, task=model.task)
-    label, own = options.target_label, ("batch", "target_probability")
-    named = ((spelled(name), getattr(options, name)) for name in own)
-    options, samples = samples_of(
-        options,
-        beside=beside,
-        beside_target=tuple(name for name in (options.score, options.prediction) if name),
-        of_target=tuple(pair for pair in named if pair[1] is not None),
-        target_label=None if is_file_of_labels(label) else label,
-        label_gaps=True,
-        by=options.by,
-    )
-    if options.by is not None and samples.target_groups is None:
+    samples = judged_samples(options, model, strata=options.strata, cluster=options.cluster)
+    if options.by is not None and options.by not in samples.files.target.column_names:
         raise InputError(f"{options.target} has no column {options.by!r}, which --by names.")
     notes = list(samples.notes)
-    labels = samples.labels
-    assert labels is not None
     by_shares = options.shift == "label"
     judged = judged_of(samples, options, model)
     name = options.score or options.prediction or Path(str(options.model)).name
-    both = encoded(samples, labels.y, options)
+    batch = batch_labels(samples.files, options)
     try:
         answer = evaluate(
             predictions_of(samples, options, judged, name),
-            replace(both, beside={**both.beside, "batch": batch_labels(samples, options)}),
-            metrics=list(options.metric) or judged.metrics(labels),
-            method=options.method or (None if by_shares or label is not None else "dr"),
+            replace(samples.both, beside={**samples.both.beside, "batch": batch}),
+            metrics=list(options.metric) or judged.metrics(samples.labels),
+            method=options.method or (None if by_shares or options.target_label else "dr"),
             weighter=options.weighter,
             restrict=options.restrict,
             confidence=options.confidence,
             shift=options.shift or "covariate",
             random_state=options.seed,
-            **({} if by_shares else target_labels(samples, options, notes)),
+            y_target=None if by_shares else scoring_labels(samples, notes),
         )
     except NoOverlapError as error:
-        used = samples.encoding.names if model is None else model.names
-        unused = [repr(name) for name in samples.encoding.names if name not in used]
+        rules = samples.both.encoder.features_ if model is not None and samples.both.encoder else ()
+        unused = [repr(rule.name) for rule in rules if model and rule.name not in model.names]
         unused = [name for name in unused if name in error.found]
         more = f" The model does not use {listed(unused)}." if unused else ""
         raise NoOverlapError(f"{error.found}{more}", *error.remedies) from None
@@ -169,8 +156,20 @@ def in_options(answer: Evaluations) -> Evaluations:
     return replace(spelled(answer), batches=batches)
 
 
-def columns_beside(options: Any, label: str) -> tuple[tuple[str, str], ...]:
-    """Columns that are not features, with the options that name them."""
+def judged_samples(options: Any, model: Any, **given: Any) -> Labelled:
+    """Read the files by which a model is judged: the rows with a label."""
+    from .labels import labelled_samples
+
+    if model is not None and options.task is None:
+        options = replace(options, task=model.task)
+    name = next(name for role in ("label", "outcome") for name in roles_of(options).get(role, ()))
+    return labelled_samples(read_files(options), name, may_lack=True, by=options.by, **given)
+
+
+def check_judged(
+    options: Any, label: str, batch: str | None = None, other: str | None = None
+) -> None:
+    """Refuse columns of two roles, and predictions of nothing or of two models."""
     if options.model is not None and (options.score or options.prediction):
         raise InputError("--model makes the scores itself: leave out --score and --prediction.")
     if options.model is None and not (options.score or options.prediction):
@@ -180,23 +179,18 @@ def columns_beside(options: Any, label: str) -> tuple[tuple[str, str], ...]:
         )
     if options.model is not None and "-" in (options.train, options.target):
         raise InputError("--model reads both tables twice: name files, not -.")
-    named = [
-        (spelled(name), getattr(options, name))
-        for name in ("score", "prediction", "trained_on", "strata", "cluster")
-        if getattr(options, name, None) is not None
-    ]
-    by, batch = ("--by", options.by), ("--batch", getattr(options, "batch", None))
-    labels = {label, getattr(options, "target_label", None)} - {None}
-    for flag, column in [*named, by, batch]:
-        if column in labels:
+    roles = ("score", "prediction", "trained_on", "strata", "cluster", "by")
+    values = vars(options)
+    named = [(spelled(role), values[role]) for role in roles if values.get(role) is not None]
+    for flag, column in [*named, ("--batch", batch)]:
+        if column is not None and column in (label, other):
             raise InputError(f"{column!r} cannot be the label and what {flag} names as well.")
-    for flag, column in [*named, by]:
-        if column is not None and column == batch[1]:
+    for flag, column in named:
+        if column == batch:
             raise InputError(f"{column!r} cannot be what --batch and what {flag} names.")
-    return tuple(named)
 
 
-def _write_report(path: str, answer: Evaluations, samples: TwoFiles, options: Arguments) -> None:
+def _write_report(path: str, answer: Evaluations, samples: Labelled, options: Arguments) -> None:
     """Write the report: the evaluation, and the shift of the rows that judge the model."""
     from ..diagnostics.measure import corrected, diagnose_samples
     from ..report import build
@@ -204,7 +198,7 @@ def _write_report(path: str, answer: Evaluations, samples: TwoFiles, options: Ar
     trained, weights = trained_on(samples, options.trained_on), answer.weights
     if trained is not None:
         samples, weights = samples.take((~trained).nonzero()[0]), weights[~trained]
-    both = numbers_of(samples)
+    both = compared(samples.both)
     shift = diagnose_samples(both, random_state=options.seed)
     shift = replace(shift, notes=(*samples.notes, *shift.notes))
     text = build(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..exceptions import InputError, MarginsWarning
@@ -10,14 +10,16 @@ from ..numerics.quiet import quiet
 from ..registry import AUTO, FILES, NONE, learners, listed
 from . import console
 from .compare import LEAST_ROWS, comparison_of
+from .completed import with_decisions
+from .frames import read_files
 from .held_out import calibrated, calibration_facts, parts_of, summary
 from .options import ComparisonOptions, Learner, NeededLabel, Verdict
-from .samples import samples_of
 from .targets import covered_part, diagnosis_of, overlapping
 
 if TYPE_CHECKING:
-    from ..files.samples import TwoFiles
     from ..persistence import Model
+    from ..show.notes import Note
+    from .labels import Labelled
     from .margin_samples import MarginSamples
 
 
@@ -80,6 +82,7 @@ def run(options: Arguments) -> int:
         raise InputError("A model cannot be printed as text: name a file for it with -o.")
     options.check_output(options.output)
     margins = None
+    notes: list[Note] = []
     console.step("reading")
     if is_margins_file(options.target):
         from .margin_samples import read_margin_samples
@@ -88,16 +91,21 @@ def run(options: Arguments) -> int:
         if options.restrict is not None:
             raise InputError(f"--restrict needs target rows, and {options.target} holds margins.")
         samples = whole = margins.samples
+        notes += samples.notes
         verdict = _verdict_beside(margins)
     else:
-        options, samples = samples_of(options)
-        whole = samples
+        from .labels import labelled_samples
+
+        samples = whole = labelled_samples(read_files(options))
+        notes += samples.notes
         console.step("diagnosing the shift")
-        diagnosis = overlapping(samples, options)
+        diagnosis = overlapping(samples.both, options)
         if options.restrict is not None and diagnosis.rows.count:
-            samples = covered_part(samples, diagnosis.rows, "The model is for")
-            diagnosis = diagnosis_of(samples, options)
+            both, note = covered_part(samples.both, diagnosis.rows, "The model is for")
+            samples, notes = replace(samples, both=both), [*notes, note]
+            diagnosis = diagnosis_of(both, options)
         verdict = _verdict(diagnosis)
+    options = with_decisions(options, samples.files.decisions)
     held = None
     parts = parts_of(samples, options)
     if parts is not None:
@@ -113,7 +121,7 @@ def run(options: Arguments) -> int:
     verdict = model.about["verdict"]
     facts = facts_of(model)
     if options.json:
-        console.print_json({**facts, "file": options.output, "notes": samples.notes})
+        console.print_json({**facts, "file": options.output, "notes": notes})
     else:
         console.emit(_summary(facts, options.output, summary(model.estimator)), None)
     if options.method is None:
@@ -123,7 +131,7 @@ def run(options: Arguments) -> int:
 
 
 def _compared(
-    samples: TwoFiles, options: Arguments, margins: MarginSamples | None
+    samples: Labelled, options: Arguments, margins: MarginSamples | None
 ) -> tuple[str, str]:
     """Return the method that held-out rows recommend, and why.
 
@@ -162,12 +170,12 @@ def _verdict_beside(margins: MarginSamples) -> str:
 
 
 def fit_model(
-    samples: TwoFiles,
+    samples: Labelled,
     options: Arguments,
     method: str | None,
     verdict: str,
     margins: MarginSamples | None = None,
-    held: TwoFiles | None = None,
+    held: Labelled | None = None,
     reason: str = "",
 ) -> Model:
     """Fit a method on the samples, standardised by the training rows.
@@ -195,17 +203,16 @@ def fit_model(
     learner = learner_entry(options.learner)
     if method is not None:
         learner, method = resolve(options.learner, method)
-    labels = samples.labels
-    if labels is None:
-        raise InputError("Fitting needs the outcome: name its column with --label.")
+    labels, encoder = samples.labels, samples.both.encoder
+    assert encoder is not None
     scaler = StandardScaler().fit(samples.X, sample_weight=samples.weight)
     X = scaled(scaler, samples.X)
     target: Any
     n_target: int | None = None
     weights = None
     if margins is None:
-        n_target = len(samples.X_target)
-        target = scaled(scaler, samples.X_target)
+        n_target = len(samples.T)
+        target = scaled(scaler, samples.T)
     else:
         from ..margins.target_rows import encoded
 
@@ -231,7 +238,7 @@ def fit_model(
         if held is not None:
             rows = scaled(scaler, held.X)
             if margins is None:  # where training rows do not cover it, intervals are infinite
-                target = scaled(scaler, held.X_target)
+                target = scaled(scaler, held.T)
             estimator = calibrated(estimator, X, rows, samples, held, target, options)
     about = {
         "covshift": covshift.__version__,
@@ -240,7 +247,7 @@ def fit_model(
         "python": platform.python_version(),
         "n_train": len(samples.X),
         "n_target": n_target,
-        "id": samples.id_name,
+        "id": samples.files.id,
         "seed": options.seed,
         "verdict": verdict,
         **({"correction_reason": reason} if reason else {}),
@@ -249,7 +256,7 @@ def fit_model(
         about["positive"] = bool((labels.y.astype(float) > 0).all())
     return Model(
         estimator,
-        samples.encoding.encoder,
+        encoder,
         np.asarray(scaler.mean_, dtype=np.float64),
         np.asarray(scaler.scale_, dtype=np.float64),
         TrainingRange.of(samples.X, samples.weight),

@@ -8,9 +8,9 @@ from ..exceptions import InputError, WeightWarning
 from ..numerics.quiet import quiet
 
 if TYPE_CHECKING:
-    from ..files.samples import TwoFiles
     from ..numerics.array import Rows
     from .fit import Arguments
+    from .labels import Labelled
 
 LEVELS = (0.8, 0.9, 0.95)
 """Coverages whose expectation on the target a model file keeps."""
@@ -18,7 +18,7 @@ LEVELS = (0.8, 0.9, 0.95)
 SHOWN = 0.9
 
 
-def parts_of(samples: TwoFiles, options: Arguments) -> tuple[Rows, Rows] | None:
+def parts_of(samples: Labelled, options: Arguments) -> tuple[Rows, Rows] | None:
     """Draw the rows that train, and those that calibrate, if this was asked for."""
     from sklearn.utils import check_random_state
 
@@ -27,7 +27,7 @@ def parts_of(samples: TwoFiles, options: Arguments) -> tuple[Rows, Rows] | None:
     labels = samples.labels
     if options.by_class and options.calibrate is None:
         raise InputError("--by-class is for the rows of --calibrate: add --calibrate 0.5.")
-    if options.calibrate is None or labels is None:
+    if options.calibrate is None:
         return None
     classes = labels.task == "classification"
     if options.by_class and not classes:
@@ -49,8 +49,8 @@ def calibrated(
     estimator: Any,
     X: Any,
     held: Any,
-    samples: TwoFiles,
-    held_out: TwoFiles,
+    samples: Labelled,
+    held_out: Labelled,
     target: Any,
     options: Arguments,
 ) -> Any:
@@ -64,7 +64,6 @@ def calibrated(
     from ..data.validation import is_margins
 
     labels = held_out.labels
-    assert labels is not None
     kind: Any = ConformalRegressor if labels.task == "regression" else ConformalClassifier
     by = "class" if options.by_class else None
     with quiet(WeightWarning):  # the verdict and the summary tell

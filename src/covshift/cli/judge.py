@@ -9,11 +9,10 @@ from ..exceptions import InputError, NoOverlapError
 from ..registry import NONE
 from . import console
 from .evaluate import in_options
-from .predictions import TASKS, target_labels
-from .samples import encoded
+from .predictions import TASKS, scoring_labels
 
 if TYPE_CHECKING:
-    from ..files.samples import TwoFiles
+    from .labels import Labelled
     from .report import Arguments
 
 
@@ -33,30 +32,28 @@ class Judge:
             self._options = comparison.rows_compared.options(self.method)
         self._fitted: tuple[Any, Any, Any] | None = None  # rows, what was said of them, the model
 
-    def __call__(self, samples: TwoFiles, diagnosis: Any) -> Any:
+    def __call__(self, samples: Labelled, diagnosis: Any) -> Any:
         """Return `Evaluations`, the error without overlap, or None."""
         from ..evaluations import Predictions, evaluate
 
         console.step("judging the model")
-        rows = self._some(len(samples.X))
-        samples = samples if len(rows) == len(samples.X) else samples.take(rows)
+        rows = self._some(len(samples.both.X))
+        samples = samples if len(rows) == len(samples.both.X) else samples.take(rows)
         labels = samples.labels
-        assert labels is not None
         name = self.learner if self.method == NONE else f"{self.learner}, {self.method}"
         try:
             judged, there = self._said(samples)
-            both = encoded(samples, labels.y, self.options)
             answer = evaluate(
                 Predictions(
                     {name: judged},
                     None if there is None else {name: there},
                     task=TASKS[labels.task],
                 ),
-                replace(both, diagnosis=diagnosis),
+                replace(samples.both, diagnosis=diagnosis),
                 metrics=["accuracy", "roc_auc", "brier"] if len(labels.classes) == 2 else None,
                 method="dr",  # labels of the target check it
                 random_state=self.options.seed,
-                **target_labels(samples, self.options, []),
+                y_target=scoring_labels(samples, []),
             )
         except NoOverlapError as error:
             return error.of_command(["evaluate", "..."])
@@ -65,16 +62,15 @@ class Judge:
             return None
         return in_options(answer)
 
-    def _said(self, samples: TwoFiles) -> tuple[Any, Any]:
+    def _said(self, samples: Labelled) -> tuple[Any, Any]:
         """What the model says: of training rows out of fold, of target rows after all others."""
         import numpy as np
 
         from ..evaluations import Predicted
 
         labels = samples.labels
-        assert labels is not None
         here, whole = self._models(samples)
-        there = whole(samples.X_target)
+        there = whole(samples.T)
         if labels.task != "classification":
             return here, there
         names = np.unique(labels.y)
@@ -82,7 +78,7 @@ class Judge:
         scores = (here[:, 1], there[:, 1]) if len(names) == 2 else (here, there)
         return Predicted(said, scores, names), None
 
-    def _models(self, samples: TwoFiles) -> tuple[Any, Any]:
+    def _models(self, samples: Labelled) -> tuple[Any, Any]:
         """What models say of training rows that they did not see, and one that saw all of them."""
         import numpy as np
         from sklearn.preprocessing import StandardScaler
@@ -90,16 +86,15 @@ class Judge:
         from ..comparison.methods import fit_method, found_once, out_of_fold
         from ..encoding import scaled
 
-        if self._fitted is not None and np.array_equal(self._fitted[0], samples.X):
+        labels, X, T = samples.labels, samples.X, samples.T
+        if self._fitted is not None and np.array_equal(self._fitted[0], X):
             return self._fitted[1:]
-        labels = samples.labels
-        assert labels is not None
         classes = labels.task == "classification"
         if classes and min(np.unique(labels.y, return_counts=True)[1]) < 2:
             raise InputError("a class has a single row.")
-        scaler = StandardScaler().fit(samples.X, sample_weight=samples.weight)
-        seen = self._some(len(samples.X_target))
-        rows = scaled(scaler, samples.X), labels.y, scaled(scaler, samples.X_target[seen])
+        scaler = StandardScaler().fit(X, sample_weight=samples.weight)
+        seen = self._some(len(T))
+        rows = scaled(scaler, X), labels.y, scaled(scaler, T[seen])
         share = None if samples.target_weight is None else samples.target_weight[seen]
         given: dict[str, Any] = {
             "sample_weight": samples.weight,
@@ -116,7 +111,7 @@ class Judge:
             return predict(scaled(scaler, X))
 
         if self.method == NONE:
-            self._fitted = samples.X, here, whole
+            self._fitted = X, here, whole
         return here, whole
 
     def _some(self, count: int) -> Any:

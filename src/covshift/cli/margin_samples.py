@@ -13,15 +13,13 @@ from ..data import Samples
 from ..data.row_weights import RowWeights, check_weight, repeated, row_weights
 from ..diagnostics.margins import diagnose_margins, margins_corrected
 from ..diagnostics.margins_result import MarginsDiagnosis
+from ..encoding import TableEncoder
 from ..encoding.cells import Cells, CellTable, read_cells
 from ..encoding.decide import decide
 from ..encoding.words import as_numbers
 from ..exceptions import InputError
-from ..files.declared import ColumnOptions
 from ..files.frame import about, notes_of, open_frame, read_frame
-from ..files.questions import Asked
-from ..files.reading import ReadOptions, named_dates
-from ..files.samples import TwoFiles
+from ..files.reading import named_dates
 from ..files.spelling import Kind
 from ..files.values import floats_of, holds_numbers
 from ..margins import Margins
@@ -32,8 +30,10 @@ from ..numerics.array import Real, Rows
 from ..registry import MARGINS, listed, weighters
 from ..show.notes import Note
 from . import console
+from .asking import Asked
+from .frames import declared_kinds, read_files
+from .labels import Labelled, labelled_samples, unlabelled
 from .options import Roles, spelled
-from .samples import all_rows, samples_of
 from .targets import NO_OVERLAP
 
 
@@ -41,14 +41,25 @@ from .targets import NO_OVERLAP
 class MarginSamples:
     """Encoded training rows, and the margins beside what they know of these rows."""
 
-    samples: TwoFiles  # its target rows are the training rows again, and mean nothing
+    samples: Labelled  # its target rows are the training rows again, and mean nothing
     margins: Margins
     frame: Any  # the columns that the margins know, one row for each of the samples'
 
     @property
+    def encoder(self) -> TableEncoder:
+        """What made numbers of the rows."""
+        assert self.samples.both.encoder is not None
+        return self.samples.both.encoder
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the features."""
+        return [rule.name for rule in self.encoder.features_]
+
+    @property
     def columns(self) -> list[Made]:
         """What each column of the encoded rows holds."""
-        return self.samples.encoding.encoder.made
+        return self.encoder.made
 
     def take(self, rows: Rows) -> MarginSamples:
         """Keep some of the training rows."""
@@ -56,7 +67,7 @@ class MarginSamples:
 
     def read(self) -> Samples:
         """Return the rows beside the margins; rows in no cell are an error."""
-        return beside_margins(self.margins, self.frame, all_rows(self.samples))
+        return beside_margins(self.margins, self.frame, self.samples.both.as_given())
 
     def diagnosis(self) -> MarginsDiagnosis:
         """Compare the rows with the margins; warn loudly where they do not overlap."""
@@ -108,16 +119,22 @@ def read_margin_samples(options: Roles) -> MarginSamples:
         numeric=tuple(dict.fromkeys([*options.numeric, *numbers])),
         target=options.train,  # a sample that is its own target: encoded by its own levels
     )
-    _, samples = samples_of(own, alone=True, every_level=True)
-    _refuse_absent(margins, samples.encoding.names, options)
-    for feature in samples.encoding.features:
+    files = read_files(own, alone=True)
+    if label is None:
+        samples = unlabelled(*files.samples(every_level=True))
+    else:
+        samples = labelled_samples(files, every_level=True)
+    frame = read_frame(options.train, replace(reading, kinds=kinds)).select([*kinds])
+    found = MarginSamples(samples, margins, frame.take(samples.lines("sample")))
+    _refuse_absent(margins, found.names, options)
+    for feature in found.encoder.features_:
         part = margins.margin(feature.name)
         if part is not None and isinstance(part.cells, Categories):
             _check_levels(part, feature.name, feature.levels)
-    free = [name for name in samples.encoding.names if name not in margins.columns]
-    _tell_free(free, "nothing corrects these")
-    frame = read_frame(options.train, replace(reading, kinds=kinds)).select([*kinds])
-    return MarginSamples(samples, margins, frame.take(samples.rows))
+    _tell_free(
+        [name for name in found.names if name not in margins.columns], "nothing corrects these"
+    )
+    return found
 
 
 def _refuse_absent(margins: Margins, names: Sequence[str], options: Roles) -> None:
@@ -281,25 +298,26 @@ def _check_there(title: str, columns: Sequence[str], names: Iterable[str]) -> No
 # One table, of which margins are made.
 
 
-def read_features(
-    path: str, declared: ColumnOptions, reading: ReadOptions
-) -> tuple[Any, CellTable, list[Note]]:
+def read_features(options: Any, roles: Mapping[str, Kind]) -> tuple[Any, CellTable, list[Note]]:
     """Read a file: its frame, its features as they were decided to be, and notes.
 
-    `Asked` on request, where they need decisions.
+    ``roles`` are columns that are not features. `Asked` on request, where they need decisions.
     """
-    kinds = declared.kinds(weights=(declared.weight, declared.frequency))
-    frame = read_frame(path, replace(reading, kinds=kinds))
+    declared, reading = declared_kinds(options), options.reading()
+    frame = read_frame(options.table, replace(reading, kinds={**declared, **roles}))
     title = about(frame).title
-    named = [*declared.settled(), *declared.roles()]
-    _check_there(title, frame.column_names, [n for n in named if n not in declared.schema])
-    names = [name for name in frame.column_names if name not in declared.roles()]
+    known = () if options.known is None else options.known.columns
+    settled = {*declared, *options.keep, *options.season}
+    named = [name for name in (*settled, *roles, *options.drop) if name not in known]
+    _check_there(title, frame.column_names, named)
+    beside = {*roles, *options.drop}
+    names = [name for name in frame.column_names if name not in beside]
     if not names:
         raise InputError(f"{title} has no column left to summarise.")
     cells = read_cells(frame.select(names), title)
-    made = decide(cells, cells, declared.settled(), titles=(title, title), mending=True)
+    made = decide(cells, cells, settled, titles=(title, title), mending=True)
     decisions = [one for one in made.made if not one.certain]
-    if decisions and declared.ask:
+    if decisions and options.ask:
         raise Asked(decisions, (title, title))
     columns = {name: _taken_as(part, made.kinds.get(name)) for name, part in made.train.items()}
     notes = [*notes_of(about(frame)), *(note.of_command() for note in made.notes)]

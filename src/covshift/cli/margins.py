@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from ..exceptions import InputError
 from . import console
 from .options import Columns, Output
-from .samples import column_options
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,9 +49,8 @@ def run(options: Arguments) -> int:
 
     options.check_output(options.output)
 
-    own = {"weight": options.weight, "frequency": options.frequency}
-    declared = column_options(options, has_id=False, **own)
-    frame, features, notes = read_features(options.table, declared, options.reading())
+    named = (name for name in (options.weight, options.frequency) if name is not None)
+    frame, features, notes = read_features(options, dict.fromkeys(named, "number"))
     console.tell(*notes)
     weight, again = weights_of(frame, options)
     margins = Margins.from_rows(

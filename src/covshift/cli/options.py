@@ -12,7 +12,6 @@ from ..registry import QUANTITIES, learners, listed
 from .command import Options, flag_of
 
 if TYPE_CHECKING:
-    from ..encoding.decisions import Decision
     from ..files.reading import ReadOptions
     from ..files.schema import Schema
     from ..persistence import Model
@@ -142,7 +141,6 @@ class Columns(Reading):
     ask: bool = False
     schema: str | None = None
 
-    decided: tuple[Decision, ...] = ()  # columns that could be read in two ways
     known: Schema | None = None  # columns of a schema file that no option names
 
 

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..exceptions import InputError
 from . import console
-from .estimate import columns_beside
-from .evaluate import columns_beside as columns_of_model
+from .estimate import samples_with_outcomes
+from .evaluate import check_judged, judged_samples
 from .models import load_model
 from .options import Json, Judged, Quantity, Roles, Seed
 from .predictions import judged_of, predictions_of
-from .quantity import made_quantity, of_categories, quantity_name, regressors
-from .samples import encoded, samples_of
 
 if TYPE_CHECKING:
     from ..evaluations import Plan
-    from ..files.samples import TwoFiles
+    from ..show.notes import Note
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,13 +59,13 @@ class Arguments(Judged, Quantity, Roles, Json, Seed):
 def run(options: Arguments) -> int:
     """Write the rows to label, and print what they will tell."""
     _check(options)
-    samples, plan = (_of_model if options.judges_a_model else _of_quantity)(options)
+    notes, plan = (_of_model if options.judges_a_model else _of_quantity)(options)
     if options.output is not None:
-        _write(options.output, plan, samples, options)
+        _write(options.output, plan, options)
     if options.json:
         data = plan.to_dict()
-        data["notes"] = [*samples.notes, *data["notes"]]
-        data["rows"] = (samples.target_rows[plan.rows] + 1).tolist()
+        data["notes"] = [*notes, *data["notes"]]
+        data["rows"] = (plan.rows + 1).tolist()
         console.print_json(data)
     elif options.output == "-":
         print(plan, file=sys.stderr)
@@ -94,7 +93,7 @@ def _planned(both: Any, options: Arguments, **asked: Any) -> Plan:
     from ..evaluations import plan
 
     return plan(
-        replace(both, finite_population=options.finite_population),
+        both,
         count=options.count,
         half_width=options.half_width,
         confidence=options.confidence,
@@ -103,61 +102,35 @@ def _planned(both: Any, options: Arguments, **asked: Any) -> Plan:
     )
 
 
-def _of_quantity(options: Arguments) -> tuple[TwoFiles, Plan]:
-    from ..files.labels import read_numbers, read_outcomes
-
-    what = quantity_name(options, options.by)
-    if what == "total" and options.population_size is None:
-        raise InputError("--what total needs --population-size.")
-    categories = of_categories(what)
-    options, samples = samples_of(
-        options, beside=columns_beside(options), by=options.by, categories=categories
-    )
-    known = True if samples.categories else categories
-    y, categories = read_outcomes(samples.beside, list(options.outcome), categories=known)
-    own: dict[str, Any] = {}
-    if options.denominator is not None:
-        cells = samples.beside[options.denominator]
-        own["denominator"] = read_numbers(cells, options.denominator, "--denominator")
-    if what == "coefficients":
-        own["regressors"] = regressors(samples, options.regressor)
-    asked = made_quantity(what or ("proportion" if categories else "mean"), options, **own)
-    return samples, _planned(encoded(samples, y, options), options, what=asked)
+def _of_quantity(options: Arguments) -> tuple[Sequence[Note], Plan]:
+    files, both, what = samples_with_outcomes(options, finite_population=options.finite_population)
+    return files.notes, _planned(both, options, what=what)
 
 
-def _of_model(options: Arguments) -> tuple[TwoFiles, Plan]:
+def _of_model(options: Arguments) -> tuple[Sequence[Note], Plan]:
     if "cost" in options.metric:
         raise InputError("--metric cost needs the cost of every mistake, which only Python takes.")
     if options.what is not None:
         raise InputError("--what is for numbers of the outcome, --metric for those of a model.")
     (label,) = options.outcome
-    beside = columns_of_model(options, label)
+    check_judged(options, label)
     model = None if options.model is None else load_model(options.model)
-    if model is not None and options.task is None:
-        options = replace(options, task=model.task)
-    options, samples = samples_of(
-        options,
-        label=label,
-        beside=beside,
-        beside_target=tuple(name for name in (options.score, options.prediction) if name),
-        label_gaps=True,
-        by=options.by,
-    )
-    assert samples.labels is not None
+    samples = judged_samples(options, model, finite_population=options.finite_population)
     said = predictions_of(samples, options, judged_of(samples, options, model))
-    both = encoded(samples, samples.labels.y, options)
-    return samples, _planned(both, options, model=said, what=list(options.metric) or None)
+    what = list(options.metric) or None
+    return samples.notes, _planned(samples.both, options, model=said, what=what)
 
 
-def _write(path: str, plan: Plan, samples: TwoFiles, options: Arguments) -> None:
+def _write(path: str, plan: Plan, options: Arguments) -> None:
     """Write the chosen rows as they are in the target file, with what is to be filled in."""
-    from ..files.table import read_table
+    from ..files.frame import open_frame, read_frame
 
     (outcome,) = options.outcome
     reading = options.reading().of_target(options.target)
-    names = read_table(options.target, {}, reading).names
-    rows = samples.target_rows[plan.rows]
-    table = read_table(options.target, dict.fromkeys(names, "text"), reading).take(rows)
+    with open_frame(options.target, reading) as stream:
+        names, rows = stream.names, plan.rows
+    as_text = replace(reading, kinds=dict.fromkeys(names, "text"))
+    table = read_frame(options.target, as_text).take(rows)
     own = {"row", outcome, "probability"}
     taken = [name for name in names if name in own - {outcome}]
     if taken:
@@ -165,7 +138,7 @@ def _write(path: str, plan: Plan, samples: TwoFiles, options: Arguments) -> None
             f"{path} has columns of its own called {' and '.join(map(repr, taken))}: those of "
             f"{options.target} are left out there."
         )
-    columns = {name: table[name].tolist() for name in names if name not in own}
+    columns = {name: table[name].to_pylist() for name in names if name not in own}
     chances = plan.probability[plan.rows]
     console.write_lines(
         (

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 from ..exceptions import InputError
 from ..show.notes import Note
 from . import console
-from .samples import chances_of_target, is_file_of_labels, labels_of_target
+from .frames import Files
+from .target_labels import labels_of_target
 
 if TYPE_CHECKING:
     from ..evaluations import Predictions
-    from ..files.samples import TwoFiles
+    from .labels import Labelled
 
 TASKS: dict[str, Any] = {"classification": "classes", "regression": "numbers"}
 LEAST_ROWS = 5  # of a batch, in the mean
@@ -36,12 +37,11 @@ class Said:
 
 
 def predictions_of(
-    samples: TwoFiles, options: Any, said: Said, name: str | None = None
+    samples: Labelled, options: Any, said: Said, name: str | None = None
 ) -> Predictions:
     """Return what a model of this ``name`` said as `covshift.evaluate` takes it."""
     from ..evaluations import Predicted, Predictions
 
-    assert samples.labels is not None
     model: Any
     model, target = said.scores or (None, None)
     if said.classes is not None:
@@ -56,10 +56,9 @@ def predictions_of(
     )
 
 
-def judged_of(samples: TwoFiles, options: Any, model: Any) -> Said:
+def judged_of(samples: Labelled, options: Any, model: Any) -> Said:
     """Read what a column says, or what a ``model`` of covshift fit says of the rows."""
     labels = samples.labels
-    assert labels is not None
     if model is not None:
         return _of_file(model, samples, options)
     if labels.task == "regression":
@@ -76,13 +75,12 @@ def judged_of(samples: TwoFiles, options: Any, model: Any) -> Said:
     return Said(scores, _classes(samples, options) if options.prediction else None)
 
 
-def _of_file(model: Any, samples: TwoFiles, options: Any) -> Said:
+def _of_file(model: Any, samples: Labelled, options: Any) -> Said:
     """Apply a model of covshift fit to both files."""
     import numpy as np
 
     from ..files.frame import about, read_frame
 
-    assert samples.labels is not None
     if model.task != samples.labels.task:
         raise InputError(
             f"{options.model} is a {model.task}, but --task says {samples.labels.task}."
@@ -90,8 +88,8 @@ def _of_file(model: Any, samples: TwoFiles, options: Any) -> Said:
     rows = []
     reading = options.reading(model)
     for path, how, kept in (
-        (options.train, reading, samples.rows),
-        (options.target, reading.of_target(options.target), samples.target_rows),
+        (options.train, reading, samples.lines("sample")),
+        (options.target, reading.of_target(options.target), samples.lines("target")),
     ):
         frame = read_frame(path, replace(how, kinds=model.kinds))
         title, new = about(frame).title, model.new_rows()
@@ -103,47 +101,50 @@ def _of_file(model: Any, samples: TwoFiles, options: Any) -> Said:
     return Said((here, there), (model.decided(here), model.decided(there)), np.array(model.classes))
 
 
-def _both(samples: TwoFiles, options: Any, option: str) -> tuple[Any, Any]:
-    name = getattr(options, option)
-    if name not in samples.target_beside:
+def _both(samples: Labelled, options: Any, option: str) -> list[Any]:
+    """Cells of a column of both files, in the rows that judge."""
+    name, files = vars(options)[option], samples.files
+    if name not in files.target.column_names:
         raise InputError(
             f"{options.target} has no column {name!r}, which --{option} names. Predictions are "
             "needed for the rows of both files: apply it to this one too."
         )
-    return samples.beside[name], samples.target_beside[name]
+    return [files.cells("sample", name)[samples.labels.rows], files.cells("target", name)]
 
 
-def _numbers(samples: TwoFiles, options: Any, option: str) -> tuple[Any, Any]:
+def _numbers(samples: Labelled, options: Any, option: str) -> tuple[Any, Any]:
     import numpy as np
 
-    from ..files.labels import read_numbers
-
-    name, files = getattr(options, option), (options.train, options.target)
-    found = []
-    for cells, title in zip(_both(samples, options, option), files, strict=True):
-        numbers = np.array(read_numbers(cells, name, f"--{option}"), dtype=np.float64)
-        lost = int((~np.isfinite(numbers)).sum())
+    name, found = vars(options)[option], []
+    cells = _both(samples, options, option)
+    for values, title in zip(cells, samples.files.titles, strict=True):
+        if values.dtype == object:
+            word = next(cell for cell in values.tolist() if cell is not None)
+            raise InputError(
+                f"{title}: the column {name!r}, which --{option} names, holds text (such as "
+                f"{word!r}). Repair it, or say that it stands for a missing value: --missing "
+                f"{word!r}."
+            )
+        lost = int((~np.isfinite(values)).sum())
         if lost:
             raise InputError(
                 f"{title}: the column {name!r}, which --{option} names, is missing or infinite in "
-                f"{lost} of {len(numbers)} rows. Leave these rows out, or score them."
+                f"{lost} of {len(values)} rows. Leave these rows out, or score them."
             )
-        found.append(numbers)
+        found.append(values)
     return found[0], found[1]
 
 
-def _classes(samples: TwoFiles, options: Any) -> tuple[Any, Any]:
+def _classes(samples: Labelled, options: Any) -> tuple[Any, Any]:
     """Predicted classes, spelled as the labels are: 1, 1.0 and 01 are one class."""
     import numpy as np
 
-    from ..files.labels import spelled_alike
+    from .labels import spelled_alike
 
-    assert samples.labels is not None
     known, found = set(samples.labels.classes), []
-    files = (options.train, options.target)
-    for cells, title in zip(_both(samples, options, "prediction"), files, strict=True):
-        said = ["" if cell is None else cell for cell in cells]
-        said = said if set(said) <= known else spelled_alike(said)
+    cells = _both(samples, options, "prediction")
+    for values, title in zip(cells, samples.files.titles, strict=True):
+        said = spelled_alike(["" if cell is None else cell for cell in values.tolist()])
         strange = sorted(set(said) - known)
         if strange:
             raise InputError(
@@ -155,28 +156,24 @@ def _classes(samples: TwoFiles, options: Any) -> tuple[Any, Any]:
     return found[0], found[1]
 
 
-def trained_on(samples: TwoFiles, name: str | None) -> Any:
+def trained_on(samples: Labelled, name: str | None) -> Any:
     """Which training rows the model has seen: (N,) booleans, or None where nobody says."""
-    import numpy as np
-
-    from ..files.labels import read_numbers
-
     if name is None:
         return None
-    numbers = read_numbers(samples.beside[name], name, "--trained-on")
-    if not set(numbers) <= {0.0, 1.0}:
+    numbers = samples.files.cells("sample", name)[samples.labels.rows]
+    if not {*numbers.tolist()} <= {0.0, 1.0}:
         raise InputError(
             f"The column {name!r}, which --trained-on names, must be 1 where the row trained the "
             "model and 0 elsewhere, in every row."
         )
-    return np.array(numbers) == 1
+    return numbers == 1
 
 
-def batch_labels(samples: TwoFiles, options: Any) -> Any:
+def batch_labels(files: Files, options: Any) -> Any:
     """Return the batch of every target row, if a column of them is named; refuse gaps."""
     if options.batch is None:
         return None
-    cells = samples.target_beside[options.batch]
+    cells = files.cells("target", options.batch).tolist()
     lost = sum(cell is None for cell in cells)
     where = f"{options.target}: the column {options.batch!r}, which --batch names,"
     if lost:
@@ -192,31 +189,26 @@ def batch_labels(samples: TwoFiles, options: Any) -> Any:
     return cells
 
 
-def target_labels(samples: TwoFiles, options: Any, notes: list[Note]) -> dict[str, Any]:
-    """Labels of the target, where it has some."""
+def scoring_labels(samples: Labelled, notes: list[Note]) -> Any:
+    """Return labels of target rows, where there are enough of them, or a file that holds them."""
     from ..engine.labels import Labels
-    from ..files.labels import read_numbers, spelled_alike
 
-    labels, named = samples.labels, getattr(options, "target_label", None)
-    chance = getattr(options, "target_probability", None)
-    if labels is not None and is_file_of_labels(named):
-        cells, chances = labels_of_target(samples, options, str(named), labels.name, chance)
-        if labels.task == "regression":
-            return {"y_target": Labels(read_numbers(cells, "outcome", "--target-outcome"), chances)}
-        known = iter(spelled_alike([cell for cell in cells if cell is not None]))
-        return {"y_target": Labels([None if c is None else next(known) for c in cells], chances)}
-    if labels is None or labels.y_target is None:
-        return {}
+    labels, files = samples.labels, samples.files
+    named = vars(files.options).get("target_label")
+    if named is not None and "target_label" not in files.roles:
+        return labels_of_target(files, [named])
+    if labels.y_target is None:
+        return None
     if len(labels.scored) < LEAST_LABELS:
         text = (
-            f"{options.target}: {len(labels.scored)} labels of the target are too few (at least "
+            f"{files.titles[1]}: {len(labels.scored)} labels of the target are too few (at least "
             f"{LEAST_LABELS}), and were not used."
         )
         notes.append(Note("target labels", text, "warning"))
         console.tell(notes[-1])
-        return {}
-    cells = [None] * len(samples.X_target)
+        return None
+    cells: list[Any] = [None] * len(samples.both.T)
     for row, label in zip(labels.scored.tolist(), labels.y_target.tolist(), strict=True):
         cells[row] = label
-    chances = chances_of_target(samples, chance)
-    return {"y_target": cells if chances is None else Labels(cells, chances)}
+    chance = files.roles.get("target_probability")
+    return Labels(cells, files.cells("target", chance[0])) if chance else cells

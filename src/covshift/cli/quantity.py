@@ -11,7 +11,7 @@ from ..registry import QUANTITIES
 from .options import CALLED, Quantity, spelled
 
 if TYPE_CHECKING:
-    from ..files.samples import TwoFiles
+    from ..data import Samples
 
 
 def quantity_name(options: Quantity, by: str | None) -> str | None:
@@ -47,10 +47,10 @@ def made_quantity(what: str, options: Quantity, **read: Any) -> Any:
     return QUANTITIES[what].load()(**own)
 
 
-def regressors(samples: TwoFiles, names: Sequence[str]) -> list[str]:
+def regressors(samples: Samples, names: Sequence[str]) -> list[str]:
     """Columns of X for the regressors; of a category all levels but the first."""
     features: dict[str, list[str]] = {}
-    for feature in samples.encoding.features:
+    for feature in () if samples.encoder is None else samples.encoder.features_:
         made = [name for name, _ in feature.made]
         features[feature.name] = [
             column

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -12,14 +12,16 @@ from ..exceptions import InputError, NoOverlapError
 from ..show.words import in_order
 from . import console
 from .compare import comparison_of
+from .frames import Files, read_files
 from .judge import Judge
 from .options import ComparisonOptions, Label, Learner, Verdict
 from .predictions import batch_labels
-from .samples import encoded, numbers_of, samples_of
-from .targets import diagnosis_of, samples_of_each, short_names, targets_of
+from .targets import compared, diagnosis_of, files_of_each, short_names, targets_of
 
 if TYPE_CHECKING:
-    from ..files.samples import TwoFiles
+    from ..data import Samples
+    from ..show.notes import Note
+    from .labels import Labelled
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,20 +60,30 @@ def run(options: Arguments) -> int:
     if is_margins_file(options.target):
         return _with_margins(options)
     console.step("reading")
-    options, samples = samples_of(options)
+    files, both, samples = _read(read_files(options), options)
     console.step("diagnosing the shift")
-    found = diagnosis_of(samples, options)
+    found = diagnosis_of(both, options)
     answer = comparison = judged = None
-    if options.label:
+    if samples is not None:
         comparison = comparison_of(samples, options)
         answer = estimate_of(samples, found, options)
-    if comparison is not None:
-        judge = Judge(options, comparison)
-        judged = judge(samples, found)
+        judged = Judge(options, comparison)(samples, found)
         found = _with_recommended_weights(found, samples, comparison, options.seed)
-    noted = replace(found, notes=(*samples.notes, *found.notes))
+    noted = replace(found, notes=(*files.notes, *found.notes))
     _write(options, noted, answer, judged, comparison)
-    return _told(options, samples, found, comparison, answer, judged)
+    return _told(options, files.notes, found, comparison, answer, judged)
+
+
+def _read(
+    files: Files, options: Arguments, quiet: Container[Note] = ()
+) -> tuple[Files, Samples, Labelled | None]:
+    """Return the samples; where there is a label, of the rows that have one."""
+    if options.label is None:
+        return *files.samples(quiet=quiet), None
+    from .labels import labelled_samples
+
+    samples = labelled_samples(files, quiet=quiet)
+    return samples.files, samples.both, samples
 
 
 def _with_margins(options: Arguments) -> int:
@@ -92,7 +104,7 @@ def _with_margins(options: Arguments) -> int:
         found = beside.diagnosis_weighted(found, comparison.recommended, options.seed)
     noted = replace(found, notes=(*samples.notes, *found.notes))
     _write(options, noted, answer, comparison)
-    return _told(options, samples, found, comparison, answer)
+    return _told(options, samples.notes, found, comparison, answer)
 
 
 def _write(options: Arguments, *answers: Any) -> None:
@@ -121,7 +133,7 @@ def _file_name(path: str) -> str:
 
 def _told(
     options: Arguments,
-    samples: TwoFiles,
+    notes: Sequence[Note],
     found: Any,
     comparison: Any,
     answer: Any,
@@ -133,7 +145,7 @@ def _told(
     facts = {
         "verdict": found.verdict,
         "file": options.output,
-        "notes": [*samples.notes, *found.notes],
+        "notes": [*notes, *found.notes],
     }
     if options.json:
         data = None if comparison is None else comparison.to_dict()
@@ -155,20 +167,19 @@ def _sentence(answer: Any) -> str:
     return str(answer) if isinstance(answer, NoOverlapError) else str(answer.sentence)
 
 
-def estimate_of(samples: TwoFiles, diagnosis: Any, options: Arguments, margins: Any = None) -> Any:
+def estimate_of(samples: Labelled, diagnosis: Any, options: Arguments, margins: Any = None) -> Any:
     """What the outcome is in the population: `Estimates`, or the error where it has no answer."""
     from ..data import Samples
     from ..estimates import estimate
-    from ..files.labels import Outcomes
+    from .labels import Outcomes
 
     console.step("estimating the outcome")
     labels = samples.labels
-    assert labels is not None
     numbers = labels.task == "regression" or set(labels.classes) <= {"0", "1"}
     values = labels.y.astype(float) if numbers else labels.y
     y = Outcomes({labels.name: values.tolist()})
     if margins is None:
-        both = encoded(samples, y, options)
+        both = replace(samples.both, y=y)
     else:
         both = Samples.of(margins.frame, y, margins.margins, sample_weight=samples.weight)
     try:
@@ -183,7 +194,7 @@ def estimate_of(samples: TwoFiles, diagnosis: Any, options: Arguments, margins: 
         )
 
 
-def _with_recommended_weights(found: Any, samples: TwoFiles, comparison: Any, seed: int) -> Any:
+def _with_recommended_weights(found: Any, samples: Labelled, comparison: Any, seed: int) -> Any:
     """Show the weights of the recommended method, unless it has none or is too slow."""
     from sklearn.preprocessing import StandardScaler
 
@@ -193,17 +204,17 @@ def _with_recommended_weights(found: Any, samples: TwoFiles, comparison: Any, se
     from ..encoding import scaled
     from ..weights import WEIGHTERS
 
-    name = comparison.recommended
-    if name not in WEIGHTERS or max(len(samples.X), len(samples.X_target)) > row_limit(name):
+    name, both = comparison.recommended, samples.both.as_given()
+    if name not in WEIGHTERS or max(len(both.X), len(both.T)) > row_limit(name):
         return found
-    scaler = StandardScaler().fit(samples.X, sample_weight=samples.weight)
-    X, T = scaled(scaler, samples.X), scaled(scaler, samples.X_target)
+    scaler = StandardScaler().fit(both.X, sample_weight=samples.weight)
+    X, T = scaled(scaler, samples.X), scaled(scaler, samples.T)
     w = fit_weights(
-        name, X, None, T, samples.target_weight, seed, samples.weight, names=samples.names
+        name, X, None, T, samples.target_weight, seed, samples.weight, names=both.names
     ).weights_
-    both = numbers_of(samples)
+    seen = compared(samples.both)
     w = w if samples.weight is None else w * samples.weight
-    return corrected(found, both, both.of_these(w), name)
+    return corrected(found, seen, seen.of_these(w), name)
 
 
 def run_targets(options: Arguments, paths: list[str]) -> int:
@@ -218,10 +229,11 @@ def run_targets(options: Arguments, paths: list[str]) -> int:
     with sharing_fits():
         for name, part in _samples(options, paths):
             console.step(f"diagnosing the shift of {printable(name)}")
-            found[name] = diagnosis_of(part, options)
-            if options.label:
-                answers[name] = estimate_of(part, found[name], options)
-                judged[name] = judge(part, found[name])
+            _, both, samples = part
+            found[name] = diagnosis_of(both, options)
+            if samples is not None:
+                answers[name] = estimate_of(samples, found[name], options)
+                judged[name] = judge(samples, found[name])
     console.step("drawing the report")
     every = {
         name: tuple(part[name] for part in (found, answers, judged) if part.get(name) is not None)
@@ -242,23 +254,30 @@ def run_targets(options: Arguments, paths: list[str]) -> int:
     return _target_lines(options, BatchesDiagnosis(found), answers, judged)
 
 
-def _samples(options: Arguments, paths: list[str]) -> Iterator[tuple[str, TwoFiles]]:
-    """Read the targets one after the other: each with its name."""
+Part = tuple[Files, "Samples", "Labelled | None"]
+
+
+def _samples(options: Arguments, paths: list[str]) -> Iterator[tuple[str, Part]]:
+    """Read the targets one after the other: each with its name; notes are said once."""
     if options.batch is not None:
         if len(paths) > 1:
             raise InputError("--batch splits one target. Name one file, or leave out --batch.")
         yield from _batches(options)
         return
-    yield from samples_of_each(options, paths)
+    said: list[Note] = []
+    for name, files in files_of_each(options, paths):
+        part = _read(files, options, [note for note in said if note.severity != "warning"])
+        said += part[0].notes
+        yield name, part
 
 
-def _batches(options: Arguments) -> Iterator[tuple[str, TwoFiles]]:
+def _batches(options: Arguments) -> Iterator[tuple[str, Part]]:
     """Read one target and split it by the column of --batch."""
     import numpy as np
 
     console.step("reading")
-    options, whole = samples_of(options, of_target=(("--batch", options.batch),))
-    labels = np.array(batch_labels(whole, options), dtype=object)
+    files, both, samples = _read(read_files(options), options)
+    labels = np.array(batch_labels(files, options), dtype=object)
     for name in in_order(set(labels.tolist())):
         rows = np.flatnonzero(labels == name)
         if len(rows) < 2:
@@ -266,7 +285,8 @@ def _batches(options: Arguments) -> Iterator[tuple[str, TwoFiles]]:
                 f"{options.target}: the batch {name!r} of {options.batch!r} has one row. A target "
                 "needs at least two."
             )
-        yield name, whole.take_target(rows)
+        part = None if samples is None else samples.take_target(rows)
+        yield name, (files, both.take_target(rows) if part is None else part.both, part)
 
 
 def _target_lines(

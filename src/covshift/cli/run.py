@@ -31,7 +31,7 @@ def run_command(options: Options) -> int:
     before, Progress.hidden, Progress.doing = Progress.hidden, options.quiet, options.argv[0]
 
     def work() -> int:
-        from .samples import with_schema
+        from .completed import with_schema
 
         whole = with_schema(options) if isinstance(options, Columns) else options
         whole.check_needs()

@@ -11,12 +11,12 @@ from ..exceptions import InputError, NoOverlapError
 from ..show.notes import Note
 from ..show.words import in_order, percent
 from . import console
+from .frames import Files, read_files
 from .options import Roles, Verdict
-from .samples import numbers_of, samples_of
 
 if TYPE_CHECKING:
+    from ..data import Samples
     from ..diagnostics import RowFlags
-    from ..files.samples import TwoFiles
 
 NO_OVERLAP = (
     "NO OVERLAP: part of the target lies where there are no training rows. No correction can "
@@ -24,24 +24,30 @@ NO_OVERLAP = (
 )
 
 
-def diagnosis_of(samples: TwoFiles, options: Verdict) -> Any:
+def compared(both: Samples) -> Samples:
+    """Return samples as a diagnosis takes them: in the order of the table, without weight zero."""
+    rows, target = ((weight > 0).nonzero()[0] for weight in (both.d, both.share))
+    return both.as_given().take(rows).take_target(target)
+
+
+def diagnosis_of(both: Samples, options: Verdict) -> Any:
     """Diagnose two samples; warn loudly where they do not overlap."""
     from ..diagnostics.measure import diagnose_samples
 
-    diagnosis = diagnose_samples(numbers_of(samples), random_state=options.seed)
+    diagnosis = diagnose_samples(compared(both), random_state=options.seed)
     if diagnosis.verdict == "no overlap":
         console.warn(f"{NO_OVERLAP} {diagnosis.reason}")
     return diagnosis
 
 
-def overlapping(samples: TwoFiles, options: Any) -> Any:
+def overlapping(both: Samples, options: Any) -> Any:
     """Diagnose two samples; without --restrict refuse where `estimate` would, for no overlap."""
     import numpy as np
 
     from ..diagnostics.measure import diagnose_samples
     from ..engine.overlap import check_overlap
 
-    both = numbers_of(samples)
+    both = compared(both)
     diagnosis = diagnose_samples(both, random_state=options.seed)
     if options.restrict is None:
         rows = np.arange(len(both.X))
@@ -50,15 +56,14 @@ def overlapping(samples: TwoFiles, options: Any) -> Any:
     return diagnosis
 
 
-def covered_part(samples: TwoFiles, flags: RowFlags, what: str) -> TwoFiles:
+def covered_part(both: Samples, flags: RowFlags, what: str) -> tuple[Samples, Note]:
     """Leave out the target rows that are flagged, and say which: ``what`` is for the others."""
     if flags.uncovered.all():
         raise NoOverlapError(f"No target row is covered by the training rows. {flags}")
     kept = percent(1 - flags.count / len(flags.uncovered))
     note = Note("restricted target", f"{what} {kept} of the target. {flags}", "warning")
     console.tell(note)
-    left = samples.take_target((~flags.uncovered).nonzero()[0])
-    return replace(left, notes=[*left.notes, note])
+    return both.take_target((~flags.uncovered).nonzero()[0]), note
 
 
 def short_names(paths: Sequence[str]) -> list[str]:
@@ -84,14 +89,8 @@ def targets_of(options: Any) -> list[str]:
     return paths
 
 
-def samples_of_each(
-    options: Roles, paths: list[str], **given: Any
-) -> Iterator[tuple[str, TwoFiles]]:
-    """Read the training file with one target after the other; what is noted twice is told once."""
-    told: list[Note] = []
+def files_of_each(options: Roles, paths: list[str]) -> Iterator[tuple[str, Files]]:
+    """Read the training file with one target after the other."""
     for name, path in zip(short_names(paths), paths, strict=True):
         console.step(f"reading {name}" if len(paths) > 1 else "reading")
-        quiet = [note for note in told if note.severity != "warning"]  # which is never quiet
-        _, samples = samples_of(replace(options, target=path), quiet=quiet, **given)
-        told += samples.notes
-        yield name, samples
+        yield name, read_files(replace(options, target=path))

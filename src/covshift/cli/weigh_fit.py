@@ -23,8 +23,8 @@ from ..weights import WEIGHTERS, as_weighter
 from ..weights.base import Weighter
 from ..weights.limits import LIMITS
 from . import console
+from .frames import read_files
 from .margin_samples import TrainingRows, margins_of, training_rows
-from .samples import samples_of
 from .targets import covered_part, diagnosis_of
 from .weigh import LABELS, SIZE, Arguments
 from .weigh_output import Weighed
@@ -39,18 +39,17 @@ def by_rows(options: Arguments) -> Weighed:
             "--sum-to size is for margins: with target rows, name the population's size."
         )
     method = DEFAULT if options.as_estimate else str(options.method)
-    beside = () if options.cluster is None else (("--cluster", options.cluster),)
-    # Strata that the target has too are a feature as any other.
-    more: dict[str, Any] = {"beside": beside, "by": options.strata, "by_option": "--strata"}
-    options, lines = samples_of(options, label=False, repeated=False, **more)
-    samples = lines.repeated()
-    diagnosis = diagnosis_of(samples, options)
+    files = read_files(options, feature="strata")
+    strata = options.strata if "strata" in files.roles else None
+    files, both = files.samples(strata=strata, cluster=options.cluster)
+    notes = [*files.notes]
+    diagnosis = diagnosis_of(both, options)
     if options.restrict is not None and diagnosis.rows.count:
-        samples = covered_part(samples, diagnosis.rows, "Weights for")
-        diagnosis = diagnosis_of(samples, options)
-    rows = row_weights(len(samples.X), samples.weight)
-    target = target_weights(len(samples.X_target), samples.target_weight)
-    both = Samples.of_rows(samples.X, samples.X_target, encoder=samples.encoding.encoder)
+        both, note = covered_part(both, diagnosis.rows, "Weights for")
+        notes.append(note)
+        diagnosis = diagnosis_of(both, options)
+    rows = row_weights(len(both.X), both.d)
+    target = target_weights(len(both.T), both.share)
     scaler = StandardScaler().fit(both.X, sample_weight=rows.w)
     X, T = (scaled(scaler, encoded(part, both.one_feature)) for part in (both.X, both.T))
     with quiet(OverlapWarning):  # the diagnosis has said it, in the units of the table
@@ -66,17 +65,19 @@ def by_rows(options: Arguments) -> Weighed:
             names=both.names,
         )
     w = rows.final(fitted.weights_)
+    assert both.encoder is not None
+    named = {option: value for option in LABELS if (value := vars(options)[option]) is not None}
     return Weighed(
         X,
         T,
         rows,
-        samples.rows,
-        len(lines.X),
+        files.rows("sample"),
+        len(files.sample),
         fitted,
-        lines.id_name,
-        lines.ids,
-        {"strata": lines.groups, "cluster": lines.beside.get(str(options.cluster))},
-        samples.encoding.names,
+        files.id,
+        files.ids("sample"),
+        {option: files.sample[name].to_pylist() for option, name in named.items()},
+        [rule.name for rule in both.encoder.features_],
         {"kind": "rows", "file": Path(options.target).name, "rows": target.rows},
         {
             "smd_before": imbalance(X, T, None, target.share, rows.share),
@@ -87,7 +88,7 @@ def by_rows(options: Arguments) -> Weighed:
         target_rows=target,
         population=None if options.sum_to is None else float(options.sum_to),
         verdict=diagnosis.verdict,
-        notes=samples.notes,
+        notes=notes,
     )
 
 

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from ..encoding.cells import is_table
+from ..encoding.cells import is_table, title_of
+from ..encoding.outcomes import spells_number
 from ..encoding.roles import unread_outcome
 from ..exceptions import InputError, InputTypeError
 from ..numerics.array import Flags, Rows, is_array, to_numpy
@@ -22,7 +23,7 @@ from .features import column_of, select
 from .validation import column_names
 from .values import is_gap, refuse_lazy
 
-_MOST_KINDS = 20  # of text that is taken for categories
+_MOST_KINDS = 50  # of text that is taken for categories: more are names or free text
 _ARROW_DATES = ("date32", "date64")  # which NumPy does not take with gaps
 _NAMED = 10  # rows that a message names
 LARGEST = 1e100  # squares of larger numbers overflow
@@ -49,7 +50,7 @@ def check_outcomes(
     numbers: bool,
     title: str = "y",
     of: str = "X",
-    remedy: str = "Use what='proportion' for the share of each category, or turn it into numbers.",
+    remedy: str = "Use {what} for the share of each category, or turn it into numbers.",
 ) -> list[Outcome]:
     """Return the outcomes in ``y``, one or several columns, as ``numbers`` or as categories.
 
@@ -102,25 +103,31 @@ def with_outcome(y: Any) -> Flags | None:
     return None if present.all() or not present.any() else present
 
 
-def are_categories(outcomes: list[Outcome]) -> bool:
-    """Whether outcomes, read as categories, are text of few kinds and no numbers in disguise.
+def outcomes_as_they_are(y: Any, size: int) -> tuple[list[Outcome], bool]:
+    """Return outcomes as numbers, or as categories where they are text, and which of both.
 
     Zeros and ones as text are categories; so many kinds, or cells that spell other numbers, are
     more likely a column that was read wrongly.
     """
-    kinds = [set(outcome.y[outcome.present].tolist()) for outcome in outcomes]
-    return all(
-        len(kind) <= _MOST_KINDS and (kind <= {"0", "1"} or not any(map(_spells_number, kind)))
-        for kind in kinds
-    )
-
-
-def _spells_number(text: str) -> bool:
     try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+        return check_outcomes(y, size, numbers=True), False
+    except InputError:
+        if y is None:
+            raise
+        outcomes = check_outcomes(y, size, numbers=False)
+        kinds = [set(outcome.y[outcome.present].tolist()) for outcome in outcomes]
+        if any(not kind <= {"0", "1"} and any(map(spells_number, kind)) for kind in kinds):
+            raise
+    for outcome, kind in zip(outcomes, kinds, strict=True):
+        if len(kind) > _MOST_KINDS:
+            raise InputError(
+                f"The outcome {outcome.name!r} has {len(kind)} different values that are not "
+                "numbers: names or free text rather than categories. Name those that you want with "
+                "{category}, or ask for all with {what}.",
+                category="",
+                what=repr("proportion"),
+            )
+    return outcomes, True
 
 
 def row_list(rows: Rows) -> str:
@@ -212,7 +219,8 @@ def _numbers(name: str, column: Any, remedy: str) -> Outcome:
         if isinstance(cell, str | bytes):
             raise InputError(
                 f"The outcome {name!r} holds text ({cell!r} in row {k}), which has no mean. "
-                f"{remedy}"
+                f"{remedy}",
+                what=repr("proportion"),
             )
         try:
             y[k] = float(cell)
@@ -336,7 +344,7 @@ class NamedColumns:
         for name in (name for name, role in self._roles.items() if role == "y" and name in there):
             cells = _plain_column(column_of(self.target, name))
             known = len(cells) - sum(map(is_gap, cells))
-            notes += unread_outcome("X_target", name, known, len(cells))
+            notes += unread_outcome(title_of(self.target, "X_target"), name, known, len(cells))
         return notes
 
     @property

@@ -246,13 +246,26 @@ def check_weight(weight: Any, length: int, name: str, *, of: str) -> np.ndarray[
         raise InputError(
             f"{name} has shape {values.shape}, but {of} has {length} rows. Pass one weight per row."
         )
-    if not np.isfinite(values).all():
-        raise InputError(f"{name} contains {int((~np.isfinite(values)).sum())} NaN or inf values.")
-    if (values < 0).any():
-        raise InputError(f"{name} contains {int((values < 0).sum())} negative values.")
-    if not (values > 0).any():
-        raise InputError(f"{name} is zero for every row; at least one must be positive.")
+    bad, negative = int((~np.isfinite(values)).sum()), int((values < 0).sum())
+    text = ""
+    if bad:
+        text = f"contains {bad} NaN or inf values."
+    elif negative:
+        text = f"contains {negative} negative values."
+    elif not (values > 0).any():
+        text = "is zero for every row; at least one must be positive."
+    if text:
+        raise _of(name, text)
     return values
+
+
+def _of(name: str, text: str, other: str = "") -> InputError:
+    """Return an error that begins with a parameter, and may end with another one."""
+    if not name.isidentifier():
+        return InputError(f"{name} {text}{other}{'.' * bool(other)}")
+    if not other:
+        return InputError(f"{{{name}}} {text}", **{name: ""})
+    return InputError(f"{{{name}}} {text}{{{other}}}.", **{name: "", other: ""})
 
 
 def repeat_rows(X: Any, y: Any, counts: Any) -> tuple[Any, Any]:
@@ -294,17 +307,20 @@ def repeated(counts: Any, length: int, name: str, *, of: str, weight: str) -> Ro
     values = check_weight(counts, length, name, of=of)
     broken = int((values != np.round(values)).sum())
     if broken:
-        raise InputError(
-            f"{name} holds {broken} values that are not whole numbers, but is the number of times "
-            "each row occurs. Weights for how much each row stands for, on any scale, are "
-            f"{weight}."
+        raise _of(
+            name,
+            f"holds {broken} values that are not whole numbers, but is the number of times each "
+            "row occurs. Weights for how much each row stands for, on any scale, are ",
+            weight,
         )
     total = values.sum()
     if total > _MOST_ROWS:
         shown = f"{int(total):,}" if total < 1e15 else f"{total:.3g}"
-        raise InputError(
-            f"{name} sums to {shown}, and at most {_MOST_ROWS:,} rows are made. Divide it by a "
-            f"constant, or pass it as weights, whose scale does not matter: {weight}."
+        raise _of(
+            name,
+            f"sums to {shown}, and at most {_MOST_ROWS:,} rows are made. Divide it by a constant, "
+            "or pass it as weights, whose scale does not matter: ",
+            weight,
         )
     return np.repeat(np.arange(length), values.astype(np.int64))
 

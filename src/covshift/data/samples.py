@@ -11,12 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..encoding import TableEncoder, groups_of
+from ..encoding.cells import title_of
+from ..encoding.decisions import Decision
 from ..encoding.left_out import LeftOut
-from ..encoding.samples import encode_samples, takes_tables
+from ..encoding.samples import Decided, decide_samples, encode_samples, rows_kept, takes_tables
 from ..exceptions import InputError
 from ..margins import Margins
 from ..margins.sample import KnownRows
-from ..numerics.array import Flags, Real, Rows, row_count
+from ..numerics.array import Flags, Real, Rows, row_count, take_rows
 from ..numerics.crossfit import Features
 from ..numerics.hashing import RowUnits, mixed_hash, row_hash
 from ..numerics.resampling import Plan
@@ -33,7 +35,14 @@ from .features import (
     without_others,
 )
 from .groups import Groups
-from .row_weights import DesignWeights, check_weight, kish, row_weights, target_weights
+from .row_weights import (
+    DesignWeights,
+    check_weight,
+    kish,
+    repeated,
+    row_weights,
+    target_weights,
+)
 from .validation import Target, check_host_samples, column_names, is_margins, unwrap_target
 from .values import MOST_COLUMNS, too_wide
 
@@ -69,6 +78,8 @@ class Samples:
     diagnosis: Any = None  # of these samples, where `diagnose` has been called already
     known: KnownRows | None = None  # the rows as margins see them, where these are the target
     notes: tuple[Note, ...] = ()  # what was made of a table
+    decisions: tuple[Decision, ...] = ()  # about columns that could be read in two ways
+    left_out: Mapping[str, str] = field(default_factory=dict)  # columns, and why
     # Of all rows, whatever `take` and `take_target` leave:
     y: Any = None  # outcomes as they were given
     beside: Mapping[str, Any] = field(default_factory=dict)  # further arguments, a value per row
@@ -92,9 +103,8 @@ class Samples:
         outcome_model: Any = None,
         beside: Mapping[str, Any] | None = None,
         beside_target: Mapping[str, Any] | None = None,
-        encoder: TableEncoder | None = None,
-        by_name: str | None = None,
-        left_out: LeftOut | None = None,
+        counts: tuple[str | None, str | None] = (None, None),
+        every_level: bool = False,
     ) -> Samples:
         """Check, align and encode both samples; a `Samples` is returned as it is.
 
@@ -102,8 +112,9 @@ class Samples:
         rows a column of X_target: such columns are not features. The column that ``by`` names stays
         one, as a category, where both frames have it. ``beside`` and ``beside_target`` are further
         arguments of this kind. An outcome model of the user's that takes numbers alone gets a table
-        as numbers. With ``encoder``, X and X_target are the numbers that it made of a table, whose
-        column ``by_name`` holds the groups ``by``, and ``left_out`` are its other columns.
+        as numbers. ``counts`` name columns of both frames that say how often each row was seen:
+        what is decided and learned about columns rests on these rows, and all else on the repeated
+        ones. With ``every_level`` a category keeps its levels, however many there are.
         """
         if isinstance(X, cls):
             return X._with(
@@ -141,16 +152,37 @@ class Samples:
         sample_weight = design and named.of_rows(design.weights, "sample_weight")
         target_weight = named.of_target(unwrap_target(target_weight), "target_weight")
         strata, cluster = named.of_rows(strata, "strata"), named.of_rows(cluster, "cluster")
+        again = _again(named.of_rows(counts[0], "frequency"), "", title_of(X, "X"))
+        there = named.of_target(counts[1], "target_frequency")
+        again_there = _again(there, "target_", title_of(target, "X_target"))
         by_target = None
         if margins is not None:
             both = cls._of_margins(margins, named.features[0])
         else:
-            by_name = by if isinstance(by, str) else by_name
+            by_name = by if isinstance(by, str) else None
             by, by_target = _groups_given(by, named)
             category = None if by_target is None else by_name
             labelled = with_outcome(y)
             rows = *named.features, labelled
-            both = cls._of_features(*rows, category, encoder, outcome_model, kinds, left_out, y)
+            seen = again, again_there
+            both = cls._of_features(
+                *rows,
+                category,
+                outcome_model,
+                kinds,
+                _taken(y, again),
+                seen,
+                every_level,
+            )
+            for name in more:
+                more[name] = _taken(more[name], seen[name not in (beside or {})])
+            y, by, fpc, replicates, sample_weight, strata, cluster = (
+                _taken(values, again)
+                for values in (y, by, fpc, replicates, sample_weight, strata, cluster)
+            )
+            by_target, target_weight = (
+                _taken(values, again_there) for values in (by_target, target_weight)
+            )
         if margins is None and more.get("y_target") is None:
             both = replace(both, notes=(*both.notes, *named.unread_outcomes()))
         N, M = len(both.X), len(both.T)
@@ -198,11 +230,11 @@ class Samples:
         target_rows: Any,
         labelled: Flags | None,
         category: str | None,
-        encoder: TableEncoder | None,
         outcome_model: Any,
         kinds: Mapping[str, Any] | None,
-        left_out: LeftOut | None,
         y: Any,
+        again: tuple[Rows | None, Rows | None],
+        every_level: bool,
     ) -> Samples:
         """Encode rows without the columns of other roles, and keep them as a model takes them."""
         both = cls.of_rows(
@@ -210,11 +242,11 @@ class Samples:
             target_rows,
             labelled=labelled,
             category=category,
-            encoder=encoder,
-            deciding=encoder is None,
+            deciding=True,
             kinds=kinds,
-            left_out=left_out,
             y=y,
+            again=again,
+            every_level=every_level,
         )
         _check_size(both.X, both.names, "X")
         _check_size(both.T, both.names, "X_target")
@@ -237,8 +269,9 @@ class Samples:
         ordered: bool = True,
         kinds: Mapping[str, Any] | None = None,
         labelled: Flags | None = None,
-        left_out: LeftOut | None = None,
         y: Any = None,
+        again: tuple[Rows | None, Rows | None] = (None, None),
+        every_level: bool = False,
     ) -> Samples:
         """Check both samples and their weights, and encode them where they are tables.
 
@@ -249,7 +282,8 @@ class Samples:
         columns is for answers, whose notes tell it; ``kinds`` are decided already. Of rows that are
         not ``labelled`` (n,) nothing is learned: categories, gaps and what fills them are those of
         the others, so that an answer is the same as without these rows. Where columns that were
-        ``left_out`` differ between the samples or go with the outcomes y, a note warns.
+        left out differ between the samples or go with the outcomes y, a note warns. Encoded
+        rows may be there ``again``, as often as these numbers of rows say, and y is of them.
 
         What follows the content of rows, such as folds, would follow the order of columns and the
         names of levels as well; so where a category has several columns, ``ordered`` ones are put
@@ -264,19 +298,22 @@ class Samples:
         if labelled is not None and len(labelled) != row_count(X):
             labelled = None  # which the check of outcomes refuses
         notes: tuple[Note, ...] = ()
+        left_out = LeftOut()
+        made = Decided(X, target)
         labels = column_names(X) or column_names(target)
         frames = X, target
         if encoder is None:
             known = groups_of(X)
-            X, target, encoder = encode_samples(
-                X,
-                target,
-                category=category,
-                sample_weight=sample_weight if labelled is None else labelled.astype(float),
-                target_weight=target_weight,
-                deciding=deciding and groups is None,
-                kinds=kinds,
-            )
+            if deciding and groups is None:
+                seen = sample_weight if labelled is None else labelled.astype(float)
+                kept = rows_kept(X, target, seen, target_weight)
+                made = decide_samples(
+                    X, target, kinds=kinds, category=category, kept=kept, every_level=every_level
+                )
+            else:
+                own: dict[str, Any] = {"sample_weight": sample_weight, "kinds": kinds}
+                made = Decided(*encode_samples(X, target, target_weight=target_weight, **own))
+            X, target, encoder = made.X, made.T, made.encoder
             if encoder is None:
                 groups = known if groups is None else groups
                 # In one layout: sums in another one end elsewhere within an optimiser's tolerance.
@@ -286,10 +323,16 @@ class Samples:
                 if deciding:
                     used = {feature.name for feature in encoder.features_} | {*(kinds or {})}
                     left_out = LeftOut.of(*frames, used, notes)
-        if left_out is not None:
-            notes += tuple(left_out.warnings(y))
-        X, T = np.asarray(X), np.asarray(target)
-        made, dates, order = None, frozenset[int](), None
+        X, T = (
+            np.asarray(part) if rows is None else np.asarray(part)[rows]
+            for part, rows in zip((X, target), again, strict=True)
+        )
+        if labelled is not None and again[0] is not None:
+            labelled = labelled[again[0]]
+        left_out = left_out if again[0] is None else left_out.take(again[0])
+        left_out = left_out if again[1] is None else left_out.take_target(again[1])
+        notes += tuple(left_out.warnings(y))
+        made_of_columns, dates, order = None, frozenset[int](), None
         if encoder is not None:
             if groups is not None:
                 raise InputError(
@@ -300,7 +343,7 @@ class Samples:
             order = _order(encoder, seen, T) if ordered else None
             columns = np.arange(X.shape[1]) if order is None else order
             labels = [encoder.columns[k] for k in columns]
-            made = [encoder.made[k] for k in columns]
+            made_of_columns = [encoder.made[k] for k in columns]
             if order is not None or not ordered:
                 groups = encoder.groups[columns]
             days = {feature.name for feature in encoder.features_ if feature.kind == "date"}
@@ -319,12 +362,14 @@ class Samples:
             there.share,
             sample_weight is not None,
             check_groups(groups, X.shape[1]),
-            made_of(names) if made is None else made,
+            made_of(names) if made_of_columns is None else made_of_columns,
             dates,
             encoder,
             order,
             n_given=len(T),
             notes=notes,
+            decisions=made.decisions,
+            left_out=made.left_out,
         )
         return found.take(rows).take_target(target_rows)
 
@@ -467,6 +512,18 @@ class Samples:
 
 def _equal(weight: Real) -> bool:
     return bool(np.ptp(weight) <= 1e-12 * weight.max())
+
+
+def _again(counts: Any, whose: str, title: str) -> Rows | None:
+    """Number the rows of a frame, each as often as it was seen; None: each once."""
+    if counts is None:
+        return None
+    name, weight = f"{whose}frequency", f"{whose or 'sample_'}weight"
+    return repeated(counts, row_count(counts), name, of=title, weight=weight)
+
+
+def _taken(values: Any, rows: Rows | None) -> Any:
+    return values if values is None or rows is None else take_rows(values, rows)
 
 
 def column_numbers(count: int) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ distinct words, -1 for a gap. Nothing is decided here beyond what a column's typ
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
@@ -29,6 +30,7 @@ PLURAL = {
     "date": "dates",
     "text": "text",
 }
+FILE = b"covshift"  # key of what a frame of Arrow knows about the file that it was read from
 _DAY = 86_400.0
 
 
@@ -135,6 +137,17 @@ def is_table(X: Any) -> bool:
     return not isinstance(X, np.ndarray) and any(hasattr(type(X), name) for name in names)
 
 
+def title_of(X: Any, name: str) -> str:
+    """Return the name of the file that covshift read a frame from, for messages; else ``name``."""
+    metadata = (hasattr(type(X), "replace_schema_metadata") and X.schema.metadata) or {}
+    return str(json.loads(metadata[FILE])["title"]) if FILE in metadata else name
+
+
+def are_of_files(*frames: Any) -> bool:
+    """Whether covshift read all these frames from files."""
+    return all(title_of(X, "") for X in frames)
+
+
 def read_cells(X: Any, title: str) -> dict[str, Cells]:
     """Read every column of a data frame, or of an array (rows, columns): names to cells.
 
@@ -185,8 +198,24 @@ def _of_series(series: Any, name: str, title: str) -> Cells:
         levels = tuple(map(spelled, series.cat.get_categories().to_list()))
         return Cells.of_text(name, "ordered", series.to_list(), levels)
     if dtype == nw.Categorical or dtype == nw.String:
+        native = series.to_native()
+        if hasattr(native, "chunks"):
+            return _of_chunks(native, name)
         return Cells.of_text(name, "category", series.to_list())
     return _of_objects(series.to_list(), name, title)
+
+
+def _of_chunks(column: Any, name: str) -> Cells:
+    """Read text of Arrow without a Python object for each cell."""
+    place: dict[str, int] = {}
+    parts = [np.zeros(0, dtype=np.intp)]
+    for chunk in column.chunks:
+        coded = chunk if hasattr(chunk, "dictionary") else chunk.dictionary_encode()
+        words = coded.dictionary.to_pylist()
+        table = [-1 if word is None else place.setdefault(word, len(place)) for word in words]
+        codes = np.asarray(coded.indices.fill_null(len(words)).to_numpy())
+        parts.append(np.array([*table, -1], dtype=np.intp)[codes])
+    return Cells(name, "category", np.concatenate(parts), tuple(place))
 
 
 def _is_ordered(series: Any) -> bool:

@@ -72,9 +72,14 @@ def decide(
         raise InputError(
             f"{titles[0]} and {titles[1]} share no column. {titles[0]} has {here}; {titles[1]} has "
             f"{there}. The names in both must be the same."
+            + " Published totals instead of rows are margins, such as "
+            '{"columns": {"sex": {"f": 0.51, "m": 0.49}}}.' * mending
         )
     made = Decisions()
     _tell_of_one(train, target, titles, made)
+    if mending and shared != [name for name in target if name in train]:
+        text = f"{titles[1]} has its columns in another order; they were matched by name."
+        made.notes.append(Note("order of columns", text))
     for name in shared:
         pair = _stripped(train[name]), _stripped(target[name])
         if name not in declared:

@@ -17,8 +17,8 @@ from ..data.validation import column_names
 from ..data.values import is_gap
 from ..numerics.array import Real, Rows
 from ..show.notes import Note
-from .cells import Cells, read_cells
-from .decisions import Undo, in_both, undo_by_target
+from .cells import Cells, are_of_files, read_cells
+from .decisions import Undo, in_both, undo_by_option, undo_by_target
 
 _SURE = 1e-3  # p-value of a difference
 _APART = 0.1  # total variation distance of the samples that is worth a warning
@@ -46,7 +46,7 @@ class LeftOut:
         if not names:
             return cls()
         here, there = (read_cells(select(part, names), "X") for part in (X, target))
-        return cls(here, there)
+        return cls(here, there, undo_by_option if are_of_files(X, target) else undo_by_target)
 
     def take(self, rows: Rows) -> LeftOut:
         """Keep some of the training rows."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..data import Samples
-from ..data.columns import Outcome, are_categories, check_outcomes, refuse_old_order
+from ..data.columns import Outcome, refuse_old_order
 from ..data.parameters import number, one_of, whole
 from ..data.validation import Target, is_margins
 from ..engine.label_shift import SHIFTS, refuse_with_label_shift
@@ -23,7 +23,7 @@ from ..numerics.progress import doing
 from ..show.notes import Note
 from ..show.words import shown
 from .margins import covered_by_margins, refuse_what_needs_rows
-from .quantities import Proportion, Quantity, Total, as_quantity
+from .quantities import Quantity, Total, as_quantity, outcomes_of
 from .result import Estimates
 from .run import Run, Settings, labelled_rows
 
@@ -210,15 +210,7 @@ def estimate(
         raise InputError(f"replicates={replicates} and {name}: keep one of them.")
     quantity = quantity.with_rows(sample.beside, len(sample.X))
     weighter = sample.beside["weighter"] if known_weights else weighter
-    try:
-        outcomes = check_outcomes(sample.y, len(sample.X), numbers=not quantity.of_categories)
-    except InputError:
-        if what is not None or sample.y is None:
-            raise
-        outcomes = check_outcomes(sample.y, len(sample.X), numbers=False)
-        if not are_categories(outcomes):
-            raise
-        quantity = Proportion()
+    outcomes, quantity = outcomes_of(sample, quantity, known=what is not None)
     if shift == "label":
         _check_classes(quantity, outcomes, sample)
     known = np.flatnonzero(np.any([outcome.present for outcome in outcomes], axis=0))

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from ..data.columns import check_outcomes, spelled
+from ..data import Samples
+from ..data.columns import Outcome, check_outcomes, outcomes_as_they_are, spelled
 from ..data.parameters import number, one_of
 from ..data.row_weights import kish
 from ..engine.intervals import Errors, Number
@@ -70,6 +71,16 @@ class Quantity:
             f"{self.name!r} cannot be computed from class shares: under label shift ask for the "
             "mean of zeros and ones, proportions, or a total of zeros and ones."
         )
+
+
+def outcomes_of(
+    sample: Samples, quantity: Quantity, *, known: bool
+) -> tuple[list[Outcome], Quantity]:
+    """Read the outcomes as the quantity needs them; without a ``known`` one, text has shares."""
+    if known:
+        return check_outcomes(sample.y, len(sample.X), numbers=not quantity.of_categories), quantity
+    outcomes, categories = outcomes_as_they_are(sample.y, len(sample.X))
+    return outcomes, Proportion() if categories else quantity
 
 
 def as_quantity(what: Any) -> Quantity:

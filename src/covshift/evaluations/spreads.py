@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from ..data import Samples
-from ..data.columns import are_categories, check_outcomes
 from ..engine.problem import Item, Problem
 from ..engine.weights import weigh
-from ..estimates import CDF, Proportion, Quantile
+from ..estimates import CDF, Quantile
 from ..estimates.quantiles import Median
-from ..estimates.quantities import Quantity, as_quantity, every_group
+from ..estimates.quantities import Quantity, as_quantity, every_group, outcomes_of
 from ..exceptions import InputError
 from ..numerics.array import Flags, Real, Rows
 from ..numerics.crossfit import fold_count
@@ -63,15 +62,7 @@ def of_quantity(
     beside = {name: getattr(quantity, name) for name in quantity.row_options}
     sample = Samples.of(X, y, X_target, beside=beside, **given)
     quantity = quantity.with_rows(sample.beside, len(sample.X))
-    try:
-        outcomes = check_outcomes(sample.y, len(sample.X), numbers=not quantity.of_categories)
-    except InputError:
-        if settings.what is not None or sample.y is None:
-            raise
-        outcomes = check_outcomes(sample.y, len(sample.X), numbers=False)
-        if not are_categories(outcomes):
-            raise
-        quantity = Proportion()
+    outcomes, quantity = outcomes_of(sample, quantity, known=settings.what is not None)
     if len(outcomes) > 1:
         raise InputError(f"y has {len(outcomes)} columns. Plan the labels of one outcome.")
     outcome = outcomes[0]

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..data.values import MOST_COLUMNS, too_wide
-from ..encoding.cells import spelled
+from ..encoding.cells import FILE, spelled
 from ..encoding.decisions import undo_by_option
 from ..encoding.words import merged_levels
 from ..exceptions import InputError
@@ -30,7 +30,6 @@ from .text import may_be_index, no_name
 from .values import as_kind, coded_in, days_of, floats_of, holds_text
 
 _ROWS = 100_000  # of a block
-_KEY = b"covshift"  # of what a table says about its file
 _TITLE = "\0"  # stands for the title of a file
 
 
@@ -48,11 +47,11 @@ class About:
 
 def about(frame: Any) -> About:
     """Return what reading found out about the file of a frame."""
-    data = json.loads(frame.schema.metadata[_KEY])
+    data = json.loads(frame.schema.metadata[FILE])
     return About(**{**data, "notes": [Note(**note) for note in data["notes"]]})
 
 
-def notes_of(*files: Any) -> list[Note]:
+def notes_of(*files: About) -> list[Note]:
     """Return what reading found out about files; what holds for several is said once."""
     said: dict[Note, dict[str, None]] = {}
     for file in files:
@@ -167,7 +166,7 @@ class Stream:
         source = self._source
         spelled = source.spelled is not None
         found = About(self.title, notes, sorted(left_out), sorted(lost), source.sheet, spelled)
-        return {_KEY: json.dumps(asdict(found))}
+        return {FILE: json.dumps(asdict(found))}
 
 
 def _index_notes(names: Iterable[str], title: str) -> list[Note]:

@@ -128,6 +128,8 @@ class ColumnReader:
         if not (types.is_boolean(dtype) or holds_numbers(dtype)):
             raise self._strange(dtype)
         values = floats_of(cells)
+        if kind is None and types.is_integer(dtype) and too_long(values):
+            return self._as_text(cells).dictionary_encode()  # which float64 does not hold
         blanked = self._missing.blank_numbers(values)
         if kind == "boolean" and not np.isin(blanked[~np.isnan(blanked)], (0.0, 1.0)).all():
             raise InputError(

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
-from ..encoding.cells import Cells
-from ..encoding.decide import Decisions
 from ..encoding.decisions import Answer, Decision, options_of
 from ..exceptions import InputError
-from .spelling import advice
+from ..files.spelling import advice
 
 
 class Asked(InputError):
@@ -46,9 +45,9 @@ def _listed(decision: Decision, titles: Sequence[str]) -> str:
     return f"{where}: {decision.column!r} {decision.why}: {' or '.join(answers)}."
 
 
-def doubtful(made: Decisions, id: str | None) -> list[Decision]:
+def doubtful(made: Iterable[Decision], id: str | None) -> list[Decision]:
     """Return what could be decided otherwise; the column ``id`` is copied to the output."""
-    found = [one for one in made.made if not one.certain]
+    found = [one for one in made if not one.certain]
     copied = Answer.of("id")
     return [
         replace(one, taken=copied, others=(Answer.of("drop"), *one.others))
@@ -58,11 +57,9 @@ def doubtful(made: Decisions, id: str | None) -> list[Decision]:
     ]
 
 
-def found_id(made: Decisions, here: Mapping[str, Cells], there: Mapping[str, Cells]) -> str | None:
+def found_id(made: Sequence[Decision], *frames: Any) -> str | None:
     """Return the column that identifies rows: text that is whole in both files, or numbers."""
-    names = [one.column for one in made.made if one.identifies and one.certain]
-    for name in names:
-        pair = here[name], there[name]
-        if all(part.is_text and len({*part.values.tolist()} - {-1}) == len(part) for part in pair):
+    for name in (one.column for one in made if one.identifies and one.certain):
+        if all(len(frame[name].drop_null().unique()) == len(frame) for frame in frames):
             return name
-    return next((one.column for one in made.made if one.identifies and not one.certain), None)
+    return next((one.column for one in made if one.identifies and not one.certain), None)

@@ -1,0 +1,268 @@
+"""The label of two files: classes or a number; in the target it only ever scores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..encoding import encoded
+from ..encoding.cells import read_cells
+from ..encoding.decide import taken
+from ..encoding.outcomes import label_kind
+from ..exceptions import InputError
+from ..files.arrays import numbers
+from ..numerics.array import Real, Rows
+from ..show.notes import Note
+from .frames import Files
+
+if TYPE_CHECKING:
+    from ..data import Samples
+
+_MOST_CLASSES = 100
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Outcomes of the training rows, and those of target rows that have one."""
+
+    name: str
+    task: str  # "classification" or "regression"
+    y: NDArray[Any]  # text for classes, float64 for numbers
+    rows: Rows  # training rows that have a label
+    y_target: NDArray[Any] | None  # of `scored` rows
+    scored: Rows  # target rows with a label
+
+    @property
+    def classes(self) -> list[str]:
+        """The classes in order; none for numbers."""
+        return [] if self.task == "regression" else [str(c) for c in np.unique(self.y)]
+
+    @property
+    def outcomes(self) -> Outcomes:
+        """The outcomes under their name, as a data frame has them."""
+        return Outcomes({self.name: self.y})
+
+    def take(self, rows: Rows) -> Labels:
+        """Keep some of the labelled rows."""
+        return replace(self, y=self.y[rows], rows=self.rows[rows])
+
+
+class Outcomes(dict[str, Any]):
+    """Columns by name, as a data frame has them."""
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns."""
+        return list(self)
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Two samples of which all training rows have a label."""
+
+    files: Files
+    both: Samples
+    labels: Labels
+
+    @property
+    def X(self) -> Any:
+        """Training rows as numbers, with the features of their columns."""
+        both = self.both.as_given()
+        return encoded(both.X, both.one_feature)
+
+    @property
+    def T(self) -> Any:
+        """Target rows as numbers."""
+        both = self.both.as_given()
+        return encoded(both.T, both.one_feature)
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What was found out about the files."""
+        return self.files.notes
+
+    def lines(self, whose: str) -> Rows:
+        """Lines of a file that the rows are."""
+        lines: Rows = self.files.rows(whose)
+        return lines[self.labels.rows] if whose == "sample" else lines
+
+    @property
+    def weight(self) -> Real | None:
+        """Design weights of the training rows, where they were named."""
+        return self.both.d if self.both.weighted else None
+
+    @property
+    def target_weight(self) -> Real | None:
+        """Weights of the target rows, where they were named."""
+        named = self.files.options.target_weight is not None
+        return len(self.both.share) * self.both.share if named else None
+
+    def take(self, rows: Rows) -> Labelled:
+        """Keep some of the training rows."""
+        labels = self.labels.take(rows)
+        return replace(self, both=_of_rows(self.both, rows, labels), labels=labels)
+
+    def take_target(self, rows: Rows) -> Labelled:
+        """Keep some of the target rows."""
+        labels, scored = self.labels, np.isin(rows, self.labels.scored)
+        if labels.y_target is not None:
+            places = np.searchsorted(labels.scored, rows[scored])
+            y = labels.y_target[places] if scored.any() else None
+            labels = replace(labels, y_target=y, scored=np.flatnonzero(scored))
+        return replace(self, both=self.both.take_target(rows), labels=labels)
+
+
+def labelled_samples(
+    files: Files, name: str | None = None, *, may_lack: bool = False, **given: Any
+) -> Labelled:
+    """Return the samples of the rows with a label; others ``may lack`` one, or are decided about.
+
+    ``given`` are further arguments of `Files.samples`.
+    """
+    name = str(vars(files.options)["label"] if name is None else name)
+    files, labels = labelled(files, name, may_lack=may_lack)
+    files, both = files.samples(name, hidden=(name,), **given)
+    return Labelled(files, _of_rows(both, labels.rows, labels), labels)
+
+
+def unlabelled(files: Files, both: Samples) -> Labelled:
+    """Return the samples of a question that needs no label."""
+    nothing = np.arange(0)
+    return Labelled(files, both, Labels("", "", nothing, np.arange(len(both.X)), None, nothing))
+
+
+def _of_rows(both: Samples, rows: Rows, labels: Labels) -> Samples:
+    part = both.take(rows)
+    d = part.d
+    if part is not both and d.any():  # of mean one again
+        d = d / d[d > 0].mean()
+    return replace(part, d=d, rows=None, y=labels.outcomes)
+
+
+def labelled(files: Files, name: str, *, may_lack: bool = False) -> tuple[Files, Labels]:
+    """Decide what kind of label there is, and read it; rows without one ``may`` lack it."""
+    options = vars(files.options)
+    cells = read_cells(files.sample.select([name]), name)[name]
+    lacks = may_lack or bool(options.get("drop_unlabelled"))
+    kind = label_kind(cells, options.get("task"), may_lack=lacks)
+    files = replace(files, decisions=(*files.decisions, *kind.decisions))
+    for decision in kind.decisions:
+        if decision.taken.steps[0][0] == "missing":
+            files = _without_gaps(files, decision)
+    title, other = files.titles
+    y, rows = _read(files.cells("sample", name), kind.task or "classification", name, title)
+    if not len(rows):
+        raise InputError(f"{title}: the label {name!r} is missing in every row.")
+    notes = [*kind.notes]
+    lost = files.sample[name].null_count
+    if lost:
+        text = (
+            f"{title}: the label {name!r} is missing in {lost} of {len(files.sample)} rows, which "
+            "were left out."
+        )
+        notes.insert(0, Note("missing labels", text))
+    task = kind.task or "classification"
+    _check(y, task, name, title)
+    y_target, scored = None, np.arange(0)
+    asked = files.roles.get("target_label")
+    own = name if asked is None else asked[0]
+    if own in files.target.column_names and not files.alone:
+        y_target, scored = _read(files.cells("target", own), task, own, other)
+        count = len(files.target) - files.target[own].null_count
+        text = f"{other} has the label {own!r} in {count} of {len(files.target)} rows"
+        text += "." if asked else ": used only to score, never to fit or to choose."
+        if not count:
+            text = f"{other}: its label column {own!r} is empty, and was not used."
+        notes.append(Note("target labels", text))
+        y_target = y_target if len(scored) else None
+        unknown = [] if y_target is None or task == "regression" else {*y_target.tolist()} - {*y}
+        if unknown:
+            raise InputError(
+                f"{other}: the label {own!r} has classes that training lacks: "
+                f"{', '.join(map(repr, sorted(unknown)[:5]))}. Leave the column out of the target, "
+                "or spell the classes the same way."
+            )
+    files = replace(files, notes=(*files.notes, *notes))
+    return files, Labels(name, task, y, rows, y_target, scored)
+
+
+def _without_gaps(files: Files, decision: Any) -> Files:
+    """Return both files with numbers and gaps in a column that holds a word beside numbers."""
+    for whose in ("sample", "target"):
+        frame = getattr(files, whose)
+        if decision.column in frame.column_names:
+            cells = read_cells(frame.select([decision.column]), whose)[decision.column]
+            if cells.is_text:
+                place = frame.column_names.index(decision.column)
+                values = numbers(taken(decision, (cells, cells))[0].values)
+                files = replace(files, **{whose: frame.set_column(place, decision.column, values)})
+    return files
+
+
+def _read(cells: Any, task: str, name: str, title: str) -> tuple[NDArray[Any], Rows]:
+    """Return the labels of the rows that have one, and which rows these are."""
+    gaps = np.array([cell is None or cell != cell for cell in cells.tolist()], dtype=bool)
+    rows = np.flatnonzero(~gaps)
+    present = cells[rows]
+    if task == "classification":
+        return np.array(spelled_alike(present.tolist()), dtype=str), rows
+    return _finite(_numbers(present.tolist()), name, title), rows
+
+
+def spelled_alike(cells: list[Any]) -> list[str]:
+    """Spell equal numbers alike: 1, 1.0 and 01 are one class."""
+    values = _numbers(cells)
+    if values is None or not np.isfinite(values).all():
+        return [str(cell) for cell in cells]
+    return [f"{number:.0f}" if number % 1 == 0 else repr(float(number)) for number in values]
+
+
+def _numbers(cells: list[Any]) -> Real | None:
+    try:
+        return np.array(cells, dtype=np.float64)
+    except ValueError:
+        return None
+
+
+def _finite(values: Real | None, name: str, title: str) -> Real:
+    if values is None:
+        raise InputError(
+            f"{title}: the label {name!r} holds text, so it cannot be a number to predict. Use "
+            "--task classification, or repair the column."
+        )
+    bad = int((~np.isfinite(values)).sum())
+    if bad or np.abs(values).max(initial=0.0) > 1e100:
+        what = f"{bad} infinite values" if bad else "numbers beyond 1e+100"
+        raise InputError(f"{title}: the label {name!r} has {what}. Repair or rescale it.")
+    return values
+
+
+def _check(y: NDArray[Any], task: str, name: str, title: str) -> None:
+    """Refuse labels that nothing can be learned of."""
+    where = f"{title}: the label {name!r}"
+    if task == "regression":
+        if y.min() == y.max():
+            raise InputError(
+                f"{where} is {y[0]:g} in every row. There is nothing to learn; check the column."
+            )
+        return
+    classes, counts = np.unique(y, return_counts=True)
+    if len(classes) == 1:
+        raise InputError(
+            f"{where} holds one class only, {str(classes[0])!r}, in all {len(y)} rows. There is "
+            "nothing to tell apart; check the column."
+        )
+    if len(classes) > _MOST_CLASSES:
+        raise InputError(
+            f"{where} has {len(classes)} classes. At most {_MOST_CLASSES} are supported; for a "
+            "number to predict use --task regression."
+        )
+    if counts.min() < 2:
+        rare = str(classes[counts.argmin()])
+        raise InputError(
+            f"{title}: the class {rare!r} of the label {name!r} occurs in only one row. Remove it, "
+            "or merge it with another class."
+        )
