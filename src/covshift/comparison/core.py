@@ -300,7 +300,7 @@ def compare_learner(
         names = None if column_names(X) is None else both.names
     if not isinstance(X, Samples):
         X_scored = None if X_scored is None else both.encode(X_scored, "X_scored")
-        notes += both.notes
+        notes += () if both.margins is not None else both.notes
     X, T, groups = both.X, both.T, both.one_feature
     if both.margins is None:
         judge = weighter or default_judge()
@@ -311,6 +311,7 @@ def compare_learner(
         judge = weighter or default_judge(both.margins)
         refuse_what_needs_rows(judge, judge=True)
         methods = methods_with_margins(learner, X.shape[1], both.margins, methods, notes)
+        notes += both.notes
     raw = X
     y = _outcomes(task, y, "y", len(X), "X")
     for method in methods:
