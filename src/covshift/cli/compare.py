@@ -14,7 +14,6 @@ from .targets import diagnosis_of
 
 if TYPE_CHECKING:
     from ..comparison import Comparison
-    from ..data import Samples
     from .labels import Labelled
 
 LEAST_ROWS = 10  # of which a comparison holds out some
@@ -37,22 +36,20 @@ def run(options: Arguments) -> int:
     from ..margins.files import is_margins_file
 
     options.check_output(options.output)
-    margins = None
     console.step("reading")
     if is_margins_file(options.target):
-        from .margin_samples import read_margin_samples
+        from .margin_samples import diagnosis_beside, samples_beside
 
-        beside = read_margin_samples(options)
-        samples = beside.samples
+        samples = samples_beside(options)
         console.step("diagnosing the shift")
-        diagnosis, margins = beside.diagnosis(), beside.read()
+        diagnosis = diagnosis_beside(samples.both)
     else:
         from .labels import labelled_samples
 
         samples = labelled_samples(read_files(options))
         console.step("diagnosing the shift")
         diagnosis = diagnosis_of(samples.both, options)
-    comparison = comparison_of(samples, options, margins, methods=list(options.method))
+    comparison = comparison_of(samples, options, methods=list(options.method))
     console.tell(*comparison.notes)
     if options.json:
         extra = {"verdict": diagnosis.verdict, "notes": [*samples.notes, *comparison.notes]}
@@ -63,14 +60,11 @@ def run(options: Arguments) -> int:
 
 
 def comparison_of(
-    samples: Labelled,
-    options: Any,
-    margins: Samples | None = None,
-    *,
-    methods: list[str] | None = None,
+    samples: Labelled, options: Any, *, methods: list[str] | None = None
 ) -> Comparison:
-    """Compare all methods, or these, on two samples; with ``margins`` these are the target."""
+    """Compare all methods, or these, on two samples, or on one beside margins."""
     from ..comparison import compare
+    from ..comparison.target import beside_margins
 
     if options.max_rows is not None and options.max_rows < 20:
         raise InputError("--max-rows must be at least 20.")
@@ -90,8 +84,9 @@ def comparison_of(
         "random_state": options.seed,
         "verbose": not console.quiet,
     }
-    if margins is not None:
-        return compare(margins, labels.y, None, **given)
+    if both.known is not None:
+        both = beside_margins(both.known.margins, both.known.table, both)
+        return compare(both, labels.y, None, **given)
     scored, weight = labels.y_target is not None, samples.target_weight
     return compare(
         both,

@@ -17,10 +17,10 @@ from .options import ComparisonOptions, Learner, NeededLabel, Verdict
 from .targets import covered_part, diagnosis_of, overlapping
 
 if TYPE_CHECKING:
+    from ..data import Samples
     from ..persistence import Model
     from ..show.notes import Note
     from .labels import Labelled
-    from .margin_samples import MarginSamples
 
 
 def _share(text: str) -> float:
@@ -81,18 +81,16 @@ def run(options: Arguments) -> int:
     if options.output == "-":
         raise InputError("A model cannot be printed as text: name a file for it with -o.")
     options.check_output(options.output)
-    margins = None
     notes: list[Note] = []
     console.step("reading")
     if is_margins_file(options.target):
-        from .margin_samples import read_margin_samples
+        from .margin_samples import samples_beside
 
-        margins = read_margin_samples(options)
+        samples = whole = samples_beside(options)
         if options.restrict is not None:
             raise InputError(f"--restrict needs target rows, and {options.target} holds margins.")
-        samples = whole = margins.samples
         notes += samples.notes
-        verdict = _verdict_beside(margins)
+        verdict = _verdict_beside(samples.both)
     else:
         from .labels import labelled_samples
 
@@ -111,12 +109,11 @@ def run(options: Arguments) -> int:
     if parts is not None:
         trains, calibrates = parts
         held, samples = whole.take(calibrates), samples.take(trains)
-        margins = None if margins is None else margins.take(trains)
     method, reason = options.method or learner.default, ""
     if method == AUTO or (method is None and "V" not in learner.can):
-        method, reason = _compared(samples, options, margins)
+        method, reason = _compared(samples, options)
     console.step("fitting the model")
-    model = fit_model(samples, options, method, verdict, margins, held, reason)
+    model = fit_model(samples, options, method, verdict, held, reason)
     save(model, options.output)
     verdict = model.about["verdict"]
     facts = facts_of(model)
@@ -130,9 +127,7 @@ def run(options: Arguments) -> int:
     return options.exit_code(verdict)
 
 
-def _compared(
-    samples: Labelled, options: Arguments, margins: MarginSamples | None
-) -> tuple[str, str]:
+def _compared(samples: Labelled, options: Arguments) -> tuple[str, str]:
     """Return the method that held-out rows recommend, and why.
 
     Without --method the one alternative is the weights that a comparison judges by: a learner
@@ -142,11 +137,8 @@ def _compared(
 
     if options.method is None and len(samples.X) < LEAST_ROWS:
         return NONE, f"{len(samples.X)} rows are too few to see whether a correction helps."
-    only = None
-    if options.method is None:
-        only = [default_judge(None if margins is None else margins.margins)]
-    known = None if margins is None else margins.read()
-    found = comparison_of(samples, options, known, methods=only)
+    only = [default_judge(samples.both.margins)] if options.method is None else None
+    found = comparison_of(samples, options, methods=only)
     if options.method is None:
         return found.recommended, found.recommendation
     console.note(found.recommendation)
@@ -160,10 +152,12 @@ def _verdict(found: Any) -> str:
     return str(found.verdict)
 
 
-def _verdict_beside(margins: MarginSamples) -> str:
+def _verdict_beside(both: Samples) -> str:
     """Return the verdict of a diagnosis; of rows that margins cannot place there is none."""
+    from .margin_samples import diagnosis_beside
+
     try:
-        return _verdict(margins.diagnosis())
+        return _verdict(diagnosis_beside(both))
     except InputError as error:
         console.warn(f"no diagnosis: {error}")
         return "not diagnosed"
@@ -174,7 +168,6 @@ def fit_model(
     options: Arguments,
     method: str | None,
     verdict: str,
-    margins: MarginSamples | None = None,
     held: Labelled | None = None,
     reason: str = "",
 ) -> Model:
@@ -182,7 +175,7 @@ def fit_model(
 
     Without a method the learner chooses, and the model has the name and the ``reason`` of its
     choice.
-    With ``margins`` these are the target, and the target rows of the samples are not looked at.
+    Where margins are the target, the target rows of the samples are not looked at.
     Rows that were ``held`` out calibrate the model.
     """
     import platform
@@ -203,7 +196,8 @@ def fit_model(
     learner = learner_entry(options.learner)
     if method is not None:
         learner, method = resolve(options.learner, method)
-    labels, encoder = samples.labels, samples.both.encoder
+    both, labels = samples.both.as_given(), samples.labels
+    encoder, margins = both.encoder, both.margins
     assert encoder is not None
     scaler = StandardScaler().fit(samples.X, sample_weight=samples.weight)
     X = scaled(scaler, samples.X)
@@ -216,9 +210,11 @@ def fit_model(
     else:
         from ..margins.target_rows import encoded
 
-        target = encoded(margins.margins, margins.columns, scaler.mean_, scaler.scale_)
+        target = encoded(margins, both.made, scaler.mean_, scaler.scale_)
         if method is not None and method in WEIGHTERS:
-            weights = margins.weighed(method, options.seed)
+            from .margin_samples import weights_beside
+
+            weights = weights_beside(both, method, options.seed)
     # Notes have told, in the file's own words.
     with quiet(MarginsWarning, when=margins is not None):
         estimator = fit_method(

@@ -8,12 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..comparison.target import beside_margins
 from ..data import Samples
 from ..data.row_weights import RowWeights, check_weight, repeated, row_weights
 from ..diagnostics.margins import diagnose_margins, margins_corrected
 from ..diagnostics.margins_result import MarginsDiagnosis
-from ..encoding import TableEncoder
 from ..encoding.cells import Cells, CellTable, read_cells
 from ..encoding.decide import decide
 from ..encoding.words import as_numbers
@@ -25,7 +23,6 @@ from ..files.values import floats_of, holds_numbers
 from ..margins import Margins
 from ..margins.cells import OTHER, Categories, Margin, level_of
 from ..margins.sample import KnownRows
-from ..margins.target_rows import Made
 from ..numerics.array import Real, Rows
 from ..registry import MARGINS, listed, weighters
 from ..show.notes import Note
@@ -37,78 +34,49 @@ from .options import Roles, spelled
 from .targets import NO_OVERLAP
 
 
-@dataclass(frozen=True)
-class MarginSamples:
-    """Encoded training rows, and the margins beside what they know of these rows."""
-
-    samples: Labelled  # its target rows are the training rows again, and mean nothing
-    margins: Margins
-    frame: Any  # the columns that the margins know, one row for each of the samples'
-
-    @property
-    def encoder(self) -> TableEncoder:
-        """What made numbers of the rows."""
-        assert self.samples.both.encoder is not None
-        return self.samples.both.encoder
-
-    @property
-    def names(self) -> list[str]:
-        """Names of the features."""
-        return [rule.name for rule in self.encoder.features_]
-
-    @property
-    def columns(self) -> list[Made]:
-        """What each column of the encoded rows holds."""
-        return self.encoder.made
-
-    def take(self, rows: Rows) -> MarginSamples:
-        """Keep some of the training rows."""
-        return replace(self, samples=self.samples.take(rows), frame=self.frame.take(rows))
-
-    def read(self) -> Samples:
-        """Return the rows beside the margins; rows in no cell are an error."""
-        return beside_margins(self.margins, self.frame, self.samples.both.as_given())
-
-    def diagnosis(self) -> MarginsDiagnosis:
-        """Compare the rows with the margins; warn loudly where they do not overlap."""
-        known, own, _ = self._there()
-        diagnosis = diagnose_margins(known, weight=own)
-        if diagnosis.verdict == "no overlap":
-            console.warn(NO_OVERLAP)
-        return diagnosis
-
-    def diagnosis_weighted(
-        self, diagnosis: MarginsDiagnosis, method: str, seed: int
-    ) -> MarginsDiagnosis:
-        """Show the published numbers under the weights of another weighter."""
-        known, own, there = self._there()
-        w = self.weighed(method, seed)[there]
-        return margins_corrected(diagnosis, known, own, w if own is None else w * own, method)
-
-    def _there(self) -> tuple[KnownRows, Any, Rows]:
-        """Rows of positive weight, their weights, and which they are."""
-        known = KnownRows.of(self.margins, self.frame, "this command")
-        weight = self.samples.weight
-        there = np.flatnonzero(np.ones(len(known)) if weight is None else weight)
-        return known.rows(there), None if weight is None else weight[there], there
-
-    def weighed(self, method: str, seed: int) -> Any:
-        """Weights (N,) by the weighter of this name, factors on those of the design."""
-        from ..comparison.methods import fit_weights
-
-        given = None, seed, self.samples.weight
-        return fit_weights(method, self.frame, None, self.margins, *given).weights_
+def diagnosis_beside(both: Samples) -> MarginsDiagnosis:
+    """Compare the rows with their margins; warn loudly where they do not overlap."""
+    known, own, _ = _weighty(both)
+    diagnosis = diagnose_margins(known, weight=own)
+    if diagnosis.verdict == "no overlap":
+        console.warn(NO_OVERLAP)
+    return diagnosis
 
 
-def read_margin_samples(options: Roles) -> MarginSamples:
-    """Read the training rows, encoded by themselves, and the margins."""
+def diagnosis_weighted(
+    both: Samples, diagnosis: MarginsDiagnosis, method: str, seed: int
+) -> MarginsDiagnosis:
+    """Show the published numbers under the weights of another weighter."""
+    known, own, rows = _weighty(both)
+    w = weights_beside(both, method, seed)[rows]
+    return margins_corrected(diagnosis, known, own, w if own is None else w * own, method)
+
+
+def weights_beside(both: Samples, method: str, seed: int) -> Any:
+    """Weights (N,) by the weighter of this name, factors on those of the design."""
+    from ..comparison.methods import fit_weights
+
+    assert both.known is not None
+    given = None, seed, both.d if both.weighted else None
+    return fit_weights(method, both.known.table, None, both.margins, *given).weights_
+
+
+def _weighty(both: Samples) -> tuple[KnownRows, Any, Rows]:
+    """Rows of positive weight, their weights, and which they are; those in no cell are refused."""
+    assert both.known is not None
+    known = KnownRows.of(both.known.margins, both.known.table, "this command")
+    rows = np.flatnonzero(both.d > 0)
+    return known.rows(rows), both.d[rows] if both.weighted else None, rows
+
+
+def samples_beside(options: Roles) -> Labelled:
+    """Read the training rows, encoded by themselves, beside the margins that are their target."""
     if options.train == "-":
         raise InputError("With margins the training rows must be a file, not standard input (-).")
     label = getattr(options, "label", None)
     margins = margins_of(options, beside=() if label is None else (label,))
     console.tell(*margins.notes)
-    reading = options.reading()
-    with open_frame(options.train, reading) as stream:
+    with open_frame(options.train, options.reading()) as stream:
         _refuse_absent(margins, stream.names, options)
     kinds = kinds_of(margins, options)
     levels = [name for name, kind in kinds.items() if kind == "category"]
@@ -124,17 +92,17 @@ def read_margin_samples(options: Roles) -> MarginSamples:
         samples = unlabelled(*files.samples(every_level=True))
     else:
         samples = labelled_samples(files, every_level=True)
-    frame = read_frame(options.train, replace(reading, kinds=kinds)).select([*kinds])
-    found = MarginSamples(samples, margins, frame.take(samples.lines("sample")))
-    _refuse_absent(margins, found.names, options)
-    for feature in found.encoder.features_:
-        part = margins.margin(feature.name)
+    both = samples.both.as_given()
+    rules = () if both.encoder is None else both.encoder.features_
+    names = [rule.name for rule in rules]
+    _refuse_absent(margins, names, options)
+    for rule in rules:
+        part = margins.margin(rule.name)
         if part is not None and isinstance(part.cells, Categories):
-            _check_levels(part, feature.name, feature.levels)
-    _tell_free(
-        [name for name in found.names if name not in margins.columns], "nothing corrects these"
-    )
-    return found
+            _check_levels(part, rule.name, rule.levels)
+    _tell_free([n for n in names if n not in margins.columns], "nothing corrects these")
+    frame = files.sample.select(margins.columns).take(samples.lines("sample"))
+    return replace(samples, both=replace(both, known=KnownRows.inside_or_not(margins, frame)))
 
 
 def _refuse_absent(margins: Margins, names: Sequence[str], options: Roles) -> None:

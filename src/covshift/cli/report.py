@@ -89,19 +89,19 @@ def _read(
 def _with_margins(options: Arguments) -> int:
     """Do the same with a file of margins."""
     from ..weights import WEIGHTERS
-    from .margin_samples import read_margin_samples
+    from .margin_samples import diagnosis_beside, diagnosis_weighted, samples_beside
 
     console.step("reading")
-    beside = read_margin_samples(options)
-    samples = beside.samples
+    samples = samples_beside(options)
+    both = samples.both
     console.step("diagnosing the shift")
-    found = beside.diagnosis()
+    found = diagnosis_beside(both)
     answer = comparison = None
     if options.label:
-        comparison = comparison_of(samples, options, beside.read())
-        answer = estimate_of(samples, found, options, beside)
+        comparison = comparison_of(samples, options)
+        answer = estimate_of(samples, found, options)
     if comparison is not None and comparison.recommended in WEIGHTERS:
-        found = beside.diagnosis_weighted(found, comparison.recommended, options.seed)
+        found = diagnosis_weighted(both, found, comparison.recommended, options.seed)
     noted = replace(found, notes=(*samples.notes, *found.notes))
     _write(options, noted, answer, comparison)
     return _told(options, samples.notes, found, comparison, answer)
@@ -167,7 +167,7 @@ def _sentence(answer: Any) -> str:
     return str(answer) if isinstance(answer, NoOverlapError) else str(answer.sentence)
 
 
-def estimate_of(samples: Labelled, diagnosis: Any, options: Arguments, margins: Any = None) -> Any:
+def estimate_of(samples: Labelled, diagnosis: Any, options: Arguments) -> Any:
     """What the outcome is in the population: `Estimates`, or the error where it has no answer."""
     from ..data import Samples
     from ..estimates import estimate
@@ -178,10 +178,9 @@ def estimate_of(samples: Labelled, diagnosis: Any, options: Arguments, margins: 
     numbers = labels.task == "regression" or set(labels.classes) <= {"0", "1"}
     values = labels.y.astype(float) if numbers else labels.y
     y = Outcomes({labels.name: values.tolist()})
-    if margins is None:
-        both = replace(samples.both, y=y)
-    else:
-        both = Samples.of(margins.frame, y, margins.margins, sample_weight=samples.weight)
+    both, known = replace(samples.both, y=y), samples.both.known
+    if known is not None:
+        both = Samples.of(known.table, y, known.margins, sample_weight=samples.weight)
     try:
         return estimate(
             replace(both, diagnosis=diagnosis),
