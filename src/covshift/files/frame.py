@@ -42,7 +42,6 @@ class About:
     left_out: list[str] = field(default_factory=list)  # columns that only number the rows
     unmet: list[str] = field(default_factory=list)  # what --missing names, and no cell is
     sheet: str | None = None  # of a workbook
-    spelled: bool = False  # whether cells were text, whose numbers were found out
 
 
 def about(frame: Any) -> About:
@@ -164,8 +163,7 @@ class Stream:
     def _metadata(self, notes: list[Note], left_out: Iterable[str] = ()) -> dict[bytes, str]:
         lost = unmet(self._missing, self._reading)
         source = self._source
-        spelled = source.spelled is not None
-        found = About(self.title, notes, sorted(left_out), sorted(lost), source.sheet, spelled)
+        found = About(self.title, notes, sorted(left_out), sorted(lost), source.sheet)
         return {FILE: json.dumps(asdict(found))}
 
 
