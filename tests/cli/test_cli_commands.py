@@ -163,8 +163,8 @@ def test_a_terminal_shows_the_first_predictions_and_how_to_write_all(files, mode
 
 
 def test_predictions_are_those_of_the_library(files, model):
+    from read_files import read_samples
     from sklearn.preprocessing import StandardScaler
-    from tables import read_samples
 
     from covshift import VSVC
     from covshift.encoding import scaled

@@ -8,7 +8,7 @@ import json
 import numpy as np
 import pytest
 from command import covshift, rows, write
-from tables import read_samples
+from read_files import read_samples
 
 from covshift import Predictions, evaluate
 

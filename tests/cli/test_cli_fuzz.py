@@ -11,7 +11,7 @@ import pytest
 from command import covshift, rows, write
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from tables import read_table
+from read_files import read_table
 
 from covshift.cli.asking import Asked
 from covshift.cli.commands import COMMANDS, command

@@ -15,7 +15,7 @@ import time
 import numpy as np
 import pytest
 from command import covshift, rows, write
-from tables import read_table
+from read_files import read_table
 
 from covshift.exceptions import InputError
 from covshift.files import memory as room

@@ -68,7 +68,7 @@ def test_missing_values_need_no_option(tmp_path):
 
 
 def test_imputing_fills_the_median_and_adds_an_indicator(tmp_path, target):
-    from tables import read_samples
+    from read_files import read_samples
 
     path = write(tmp_path / "t.csv", with_cell(with_cell(TRAIN, 3, "age", ""), 5, "town", ""))
     samples = read_samples(path, target, "y")
@@ -107,7 +107,7 @@ def test_a_column_without_values_is_left_out(tmp_path, target):
 
 
 def test_levels_that_only_the_target_has_are_columns(tmp_path, train):
-    from tables import read_samples
+    from read_files import read_samples
 
     table = [TARGET[0], *([*row[:2], "z" if row[2] == "w" else row[2]] for row in TARGET[1:])]
     result = weigh(train, write(tmp_path / "g.csv", table))
@@ -118,7 +118,7 @@ def test_levels_that_only_the_target_has_are_columns(tmp_path, train):
 
 
 def test_text_becomes_one_column_a_level(train, target):
-    from tables import read_samples
+    from read_files import read_samples
 
     samples = read_samples(train, target, "y")
     assert list(samples.names) == ["age", "income", "town=u", "town=v", "town=w"]
@@ -161,7 +161,7 @@ def test_what_can_be_read_in_two_ways_is_asked_about_or_decided(
 
 
 def test_declared_dates_become_days(tmp_path):
-    from tables import read_table
+    from read_files import read_table
 
     path = write(tmp_path / "t.csv", "d,x\n1970-01-02,1\n1970-01-03T12:00,2\n")
     assert read_table(str(path), {"d": "date"}).columns["d"].values.tolist() == [1.0, 2.5]
@@ -175,7 +175,7 @@ def test_a_declared_date_that_is_none_names_its_line(tmp_path, train):
 
 
 def test_iso_dates_are_dates_without_a_word(tmp_path):
-    from tables import read_samples
+    from read_files import read_samples
 
     days = ["2026-01-02", "2026-03-04"]
     a = write(tmp_path / "a.csv", with_column(TRAIN, "day", days * 15))

@@ -345,7 +345,7 @@ def test_what_the_fit_never_saw_is_said():
     with pytest.warns(UnseenLevelWarning, match=r"'r' has levels that fit was not given: 'z'"):
         values = encoder.transform(pd.DataFrame({"x": [1.0], "r": ["z"]}))
     assert values.tolist() == [[1, 0, 0, 0]]
-    with pytest.warns(UnseenLevelWarning, match=r"'x' has 1 gaps, and fit was given none"):
+    with pytest.warns(UnseenLevelWarning, match=r"'x' has 1 gap, and fit was given none"):
         values = encoder.transform(pd.DataFrame({"x": [np.nan], "r": ["a"]}))
     assert values.tolist() == [[2, 1, 0, 0]]
 

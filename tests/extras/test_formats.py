@@ -8,7 +8,7 @@ from datetime import date, datetime, time, timedelta
 
 import numpy as np
 import pytest
-from tables import read_table
+from read_files import read_table
 
 from covshift.exceptions import InputError
 from covshift.files.frame import open_frame

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from command import covshift, write
-from tables import read_table
+from read_files import read_table
 
 from covshift.exceptions import InputError
 from covshift.files import memory
@@ -129,7 +129,7 @@ def test_other_words_are_categories(tmp_path, cells):
 
 
 def test_a_boolean_becomes_one_feature(tmp_path):
-    from tables import read_samples
+    from read_files import read_samples
 
     lines = [f"{k % 7}.5,{'yes' if k % 3 else 'no'}" for k in range(30)]
     path = str(write(tmp_path / "t.csv", "x,smoker\n" + "\n".join(lines) + "\n"))

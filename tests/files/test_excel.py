@@ -11,7 +11,7 @@ from datetime import date, datetime, timedelta
 import numpy as np
 import pytest
 from command import covshift
-from tables import read_table
+from read_files import read_table
 
 from covshift.exceptions import InputError
 from covshift.files.excel import header_place

@@ -24,7 +24,7 @@ import pytest
 from command import covshift
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tables import read_table
+from read_files import read_table
 
 from covshift.encoding.cells import read_cells
 from covshift.exceptions import InputError

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tables import read_table
+from read_files import read_table
 
 from covshift.distributed import from_parquet
 from covshift.exceptions import InputError

@@ -12,7 +12,7 @@ import pyarrow as pa
 from fuzz.cases import fuzz, unless_refused
 from hypothesis import assume
 from hypothesis import strategies as st
-from tables import read_table
+from read_files import read_table
 
 from covshift import TableEncoder
 

@@ -390,7 +390,7 @@ def test_leave_one_out_equals_refits(alpha, weighted):
     share = np.random.default_rng(1).dirichlet(np.ones(20)) if weighted else np.full(20, 0.05)
     widths, penalties = [0.7, 2.0], [0.01, 0.1, 1.0]
     model = RULSIF(alpha, width=widths, reg=penalties).fit(X, X_target=T, target_weight=share)
-    points, weights, _ = distinct(model._units(T), share)
+    points, weights, *_ = distinct(model._units(T), share)
     omega = np.concatenate([np.full(25, (1 - alpha) / 25), alpha * weights])
     s = np.concatenate([np.zeros(25), weights])
     Z = np.concatenate([model._units(X), points])
