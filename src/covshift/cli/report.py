@@ -67,8 +67,9 @@ def run(options: Arguments) -> int:
     if samples is not None:
         comparison = comparison_of(samples, options)
         answer = estimate_of(samples, found, options)
-        judged = Judge(options, comparison)(samples, found)
-        found = _with_recommended_weights(found, samples, comparison, options.seed)
+        if comparison is not None:
+            judged = Judge(options, comparison)(samples, found)
+            found = _with_recommended_weights(found, samples, comparison, options.seed)
     noted = replace(found, notes=(*files.notes, *found.notes))
     _write(options, noted, answer, judged, comparison)
     return _told(options, files.notes, found, comparison, answer, judged)
