@@ -125,7 +125,6 @@ EXCEPTIONS = [
         SoundOrRefuses("T has date|T contains NaN|No column has two cells", named=False),
         "margins are of numbers and categories without gaps",
     ),
-    Exception_("Margins.from_rows", "X: a frame of lists", Sound(), "cells are spelled as text"),
     Exception_(
         "fit_blocks",
         "X_target: (a list of arrays|a sparse .*)",
