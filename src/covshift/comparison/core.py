@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -18,7 +18,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from ..data import Samples
 from ..data.columns import NamedColumns
 from ..data.labels import class_labels, one_outcome
-from ..data.parameters import one_of
+from ..data.parameters import VERBOSE, Rule, function, one_of, whole
 from ..data.row_weights import RowWeights, check_weight, row_weights, target_weights
 from ..data.validation import (
     Target,
@@ -37,7 +37,7 @@ from ..numerics.quiet import Heard, alone, heard, quiet
 from ..numerics.statistics import paired_gains, weighted_risk
 from ..registry import NONE
 from ..show.notes import Note, distinct
-from ..weights import WEIGHTERS, effective_sample_size
+from ..weights import WEIGHTERS, as_weighter, effective_sample_size
 from .methods import (
     Method,
     check_method,
@@ -52,7 +52,7 @@ from .methods import (
     resolve,
 )
 from .result import Comparison, Row, control_of, empty_row
-from .selection import LOSSES, TargetSafeSplit, compare_estimators
+from .selection import LOSSES, SEED, TargetSafeSplit, compare_estimators
 from .target import (
     MarginTarget,
     RowTarget,
@@ -63,6 +63,16 @@ from .target import (
     standardised,
 )
 
+TASK = one_of("classification", "regression", None)
+METHODS = Rule(
+    ("a list of names of weights and corrections",),
+    lambda methods: (
+        isinstance(methods, Sequence | Set | np.ndarray)
+        and not isinstance(methods, str)
+        and all(isinstance(method, str | Method) for method in methods)
+    ),
+) | one_of(None)
+_FEWEST_ROWS = 20  # that may be drawn: folds of fewer say nothing
 _FEW_NUMBERS = 10  # different whole numbers that may be classes
 
 
@@ -182,6 +192,19 @@ def compare(
     >>> [row["method"] for row in found.rows]
     ['none', 'weighted']
     """
+    own, named_loss = not isinstance(learner, str), one_of(*LOSSES)
+    for rule, value, name in (
+        (named_loss | function() if own or estimators is not None else named_loss, loss, "loss"),
+        (TASK, task, "task"),
+        (METHODS, methods, "methods"),
+        (whole(2), n_folds, "n_folds"),
+        (whole(_FEWEST_ROWS) | one_of(None), max_rows, "max_rows"),
+        (SEED, random_state, "random_state"),
+        (VERBOSE, verbose, "verbose"),
+    ):
+        rule.check(value, name)
+    if weighter is not None:
+        as_weighter(weighter)
     samples = X if isinstance(X, Samples) else None
     if samples is not None:
         X, X_target = samples.X, samples.T
@@ -213,7 +236,6 @@ def compare(
         "scored_weight": scored_weight,
         "max_rows": max_rows,
     }
-    own = not isinstance(learner, str)
     if own:
         if estimators is not None or baseline is not None:
             raise InputError("Pass learner=estimator, or estimators={name: estimator}, not both.")
@@ -284,7 +306,6 @@ def compare_learner(
     verbose: bool = False,
 ) -> Comparison:
     """Compare all methods of one learner: `compare` without ``estimators``."""
-    one_of(*LOSSES).check(loss, "loss")
     if task == "regression" and loss != "squared_error":
         raise InputError(f"loss={loss!r} is for classes. For numbers use 'squared_error'.")
     notes: list[Note] = []

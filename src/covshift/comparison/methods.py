@@ -86,15 +86,19 @@ def methods_for(learner: str, n_features: int, margins: Any = None) -> list[Meth
     return methods
 
 
+def refuse_no_estimator(value: Any, name: str, also: str = "") -> None:
+    """Refuse what cannot be cloned and fitted."""
+    if isinstance(value, type) or not (hasattr(value, "fit") and hasattr(value, "get_params")):
+        raise InputTypeError(
+            f"{name} must be {also}an estimator such as LogisticRegression(), not {value!r:.60}."
+        )
+
+
 def contenders_of(
     learner: Any, X: Any, margins: Any = None, names: Sequence[Any] | None = None
 ) -> dict[str, Reweighted]:
     """Return an estimator of the user's with every weighter that suits X, or with those named."""
-    if isinstance(learner, type) or not hasattr(learner, "fit"):
-        raise InputTypeError(
-            f"learner must be a name ({', '.join(LEARNERS)}) or an estimator such as "
-            f"LogisticRegression(), not {learner!r:.60}."
-        )
+    refuse_no_estimator(learner, "learner", f"a name ({', '.join(LEARNERS)}) or ")
     columns = column_names(X)
     width = np.shape(X)[1] if columns is None else len(columns)
     if names is None:
@@ -162,9 +166,9 @@ def takes_margins(learner: str, method: str) -> bool:
     return bool(TABLE[resolve(learner, method)[1]].takes_margins)
 
 
-def refuse_what_needs_rows(name: str, *, judge: bool = False) -> None:
+def refuse_what_needs_rows(name: Any, *, judge: bool = False) -> None:
     """Refuse a weighter or correction that margins are not enough for, and say which ones do."""
-    entry = TABLE.get(name.rpartition(":")[2])
+    entry = TABLE.get(name.rpartition(":")[2]) if isinstance(name, str) else None
     if entry is None or entry.takes_margins:
         return
     weights = listed(entry.name for entry in weighters() if entry.takes_margins)

@@ -10,14 +10,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from ..data.labels import outcomes_for
-from ..data.parameters import function, one_of
+from ..data.parameters import Rule, Rules, check_parameters, flag, function, one_of, whole
 from ..data.row_weights import check_weight, row_weights, target_weights
 from ..data.validation import is_margins, refuse_no_rows, refuse_target_weights, unwrap_target
 from ..encoding import groups_of
@@ -25,17 +25,18 @@ from ..encoding.feature import with_groups
 from ..encoding.samples import encode_samples
 from ..exceptions import InputError, InputTypeError, UnseenLevelWarning, WeightWarning
 from ..machine.reweighted import fit_for_target
-from ..numerics.array import Real, row_count, take_rows
+from ..numerics.array import Real, Rows, row_count, take_rows
 from ..numerics.parallel import one_thread
 from ..numerics.quiet import quiet
 from ..numerics.statistics import paired_gains, weighted_risk
 from ..registry import NONE
 from ..weights import as_weighter
-from .methods import refuse_what_needs_rows
+from .methods import refuse_no_estimator, refuse_what_needs_rows
 from .result import Comparison, Row, empty_row
 from .target import default_judge
 
 Losses = Callable[[Any, Any, Any], Real]
+SEED = whole(0, 2**32 - 1)
 
 
 def squared_error(estimator: Any, X: Any, y: Any) -> Real:
@@ -137,6 +138,10 @@ class ImportanceWeightedScorer(BaseEstimator):  # type: ignore[misc]
         return -float(w @ losses / w.sum()) if w.sum() > 0 else -float(losses.mean())
 
 
+def _draws(value: Any) -> bool:
+    return isinstance(value, np.random.RandomState)
+
+
 class TargetSafeSplit(BaseEstimator):  # type: ignore[misc]
     """Folds of the training rows for which the target stays whole.
 
@@ -151,6 +156,12 @@ class TargetSafeSplit(BaseEstimator):  # type: ignore[misc]
     random_state : int or None
     """
 
+    _rules: ClassVar[Rules] = {
+        "n_splits": whole(2),
+        "shuffle": flag(),
+        "random_state": SEED | one_of(None) | Rule(("a RandomState",), _draws),
+    }
+
     def __init__(self, n_splits: int = 5, *, shuffle: bool = True, random_state: Any = 0) -> None:
         self.n_splits = n_splits
         self.shuffle = shuffle
@@ -158,6 +169,12 @@ class TargetSafeSplit(BaseEstimator):  # type: ignore[misc]
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Any, Any]]:
         """Yield training and test rows; classes are spread evenly where y has few of them."""
+        check_parameters(self)
+        if self.n_splits > row_count(X):
+            raise InputError(
+                f"n_splits={self.n_splits} is more than the {row_count(X)} rows of X: use fewer "
+                "folds."
+            )
         kind = KFold
         if y is not None and np.asarray(y).ndim == 1:
             counts = np.unique(np.asarray(y), return_counts=True)[1]
@@ -205,6 +222,17 @@ def compare_estimators(
     Where they are one learner with several weights, those that cannot be had have a row that says
     why: they may be ``failing``.
     """
+    if not isinstance(estimators, Mapping):
+        raise InputTypeError(
+            f"estimators must be a mapping of names to estimators, such as {{'ridge': Ridge()}}, "
+            f"not {estimators!r:.60}."
+        )
+    for name, estimator in estimators.items():
+        if not isinstance(name, str):
+            raise InputTypeError(f"estimators must have names that are text, not {name!r:.60}.")
+        refuse_no_estimator(estimator, f"estimators[{name!r}]")
+    if baseline is not None:
+        refuse_no_estimator(baseline, "baseline")
     if baseline is not None and NONE in estimators:
         raise InputError(
             'The baseline is given twice: as baseline=... and as the contender "none".'
@@ -218,8 +246,7 @@ def compare_estimators(
     margins = target if is_margins(target) else None
     if margins is not None:
         refuse_target_weights(target_weight=target_weight)
-        if isinstance(weighter, str):
-            refuse_what_needs_rows(weighter, judge=True)
+        refuse_what_needs_rows(weighter, judge=True)
     weighter = default_judge(margins) if weighter is None else weighter
     design = None if rows.equal else rows.w
     if not rows.kept.all():
@@ -322,10 +349,35 @@ def _fits(
     target, own = unwrap_target(X_target), None
     if sample_weight is not None:
         own = row_weights(row_count(X), sample_weight).w
-    for train, test in splitter.split(X, y):
+    for train, test in folds_of(splitter, X, y):
         rows, outcomes = take_rows(X, train), take_rows(y, train)
         inside = None if own is None else own[train]
         yield fit_for_target(clone(estimator), rows, outcomes, target, target_weight, inside), test
+
+
+def folds_of(splitter: Any, X: Any, y: Any) -> list[tuple[Rows, Rows]]:
+    """Training and test rows of every fold; refuse what does not hold out every row once."""
+    if not hasattr(splitter, "split") or isinstance(splitter, str | type):
+        raise InputTypeError(
+            "cv must be a splitter, such as covshift.comparison.TargetSafeSplit(5), not "
+            f"{splitter!r:.60}. Of a number of folds: n_folds."
+        )
+    N = row_count(X)
+    folds = [(np.asarray(train), np.asarray(test)) for train, test in splitter.split(X, y)]
+    for rows in (part for fold in folds for part in fold):
+        if not len(rows):
+            raise InputError("cv leaves a fold without rows to train on, or to test.")
+        if rows.dtype.kind not in "iu" or rows.min() < 0 or rows.max() >= N:
+            raise InputError(f"cv must give numbers of rows from 0 to {N - 1}.")
+    counts = np.zeros(N, dtype=np.intp)
+    for _, test in folds:
+        np.add.at(counts, test, 1)
+    if not (counts == 1).all():
+        off = int(np.flatnonzero(counts != 1)[0])
+        raise InputError(
+            f"cv holds out row {off} {counts[off]} times: every row must be held out once."
+        )
+    return folds
 
 
 def _held_out_losses(fits: Iterator[tuple[Any, Any]], X: Any, y: Any, loss: Losses) -> Real:
@@ -333,8 +385,6 @@ def _held_out_losses(fits: Iterator[tuple[Any, Any]], X: Any, y: Any, loss: Loss
     with quiet(UnseenLevelWarning):  # of levels that one fold alone has
         for model, test in fits:
             losses[test] = loss(model, take_rows(X, test), take_rows(y, test))
-    if np.isnan(losses).any():
-        raise InputError("cv leaves rows out: every row must be held out once.")
     return losses
 
 
