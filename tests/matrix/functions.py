@@ -125,7 +125,7 @@ def compared_methods(task: str) -> Callable[[Problem], Any]:
             learner="linear",
             task="classification" if task == "classes" else "regression",
             methods=[Method("none", "baseline")],
-            weighter="gaussian",
+            weighter="gaussian-ratio",
             n_folds=2,
             **weighted(problem),
         )
