@@ -159,16 +159,16 @@ def library_features(s, X):
 def library_product(view):
     def work(s, X, y, size=None):
         from covshift.corrections import Additive, Multiplicative
-        from covshift.numerics.device.arrays import DeviceColumns
+        from covshift.operators import ViewsTargetSums
 
         views = {"additive": Additive, "multiplicative": Multiplicative}[view]().views(
             s.T.to(X.dtype), torch.full((s.M,), 1 / s.M, dtype=torch.float64, device=s.device)
         )
+        sums = ViewsTargetSums(views, normalize=False, blend=0.0)
         features, total = library_features(s, X), None
         for rows in s.blocks(X, size):
-            others = torch.stack([torch.ones_like(y[rows]), y[rows]], dim=1)
-            A = DeviceColumns(X[rows], others, features)
-            part, _ = views.device_totals(X[rows], A, torch.ones_like(y[rows]))
+            A = columns(features(X[rows].double()), y[rows].double())
+            part = sums.sums(X[rows], A, torch.ones_like(y[rows]), rows).totals
             total = part if total is None else total.add_(part)
         return total
 
@@ -200,7 +200,7 @@ def variants(s):
         ("additive", "plain torch (index_add), float32"): plain_additive,
         ("additive", "plain torch (index_add), float64"): in_double(plain_additive),
         ("additive", "sparse product, float32"): sparse_additive,
-        ("additive", "library (sparse product), float64"): library_product("additive"),
+        ("additive", "library (index_add), float64"): library_product("additive"),
     }
 
 
@@ -233,28 +233,23 @@ def product(s, sizes):
 
 def stages(s):
     """Where the time of one block goes."""
-    from covshift.corrections import Additive
-    from covshift.numerics.device.arrays import MaskTables, SortedRows, device_gram
-    from covshift.operators.line_bins import bin_offsets
+    from covshift.corrections import Additive, Multiplicative
+    from covshift.operators.target_sums import weighted_gram
 
     X, _ = s.rows(s.block)
     features = library_features(s, X)
     A, w = features(X.double()), torch.ones(len(X), dtype=torch.float64, device=s.device)
     share = torch.full((s.M,), 1 / s.M, dtype=torch.float64, device=s.device)
-    lines_of = Additive().views(s.T, share)._lines
-    codes, offsets = list(lines_of._codes(X.T)), bin_offsets(lines_of.sizes)
-    sorted_rows, masks = SortedRows(codes, offsets), MaskTables(s.T)
-    bits = masks.read(X)
-    B = masks.unpacked(bits)
+    additive, boxes = (kind().views(s.T, share) for kind in (Additive, Multiplicative))
+    by_line, by_box = additive.factor(X), boxes.factor(X)
     work = {
         "values exp(-gamma |x - z|^2), tensors": lambda: features(X.double()),
-        "bin codes": lambda: list(lines_of._codes(X.T)),
-        "sorting rows by bin": lambda: SortedRows(codes, offsets),
-        "sums into bins": lambda: sorted_rows.totals(A),
-        "bit masks": lambda: masks.read(X),
-        "unpack": lambda: masks.unpacked(bits),
-        "bits times values, float64": lambda: B.double() @ A,
-        "squares A'A, float64": lambda: device_gram(A, w),
+        "bin codes": lambda: additive.factor(X),
+        "sums into bins": lambda: additive.totals(by_line, A),
+        "diagonal of V, additive": by_line.squares,
+        "dominance times values": lambda: boxes.totals(by_box, A),
+        "diagonal of V, multiplicative": by_box.squares,
+        "squares A'A, float64": lambda: weighted_gram(A, w),
     }
     scale = s.N / s.block
     lines = []
@@ -341,8 +336,7 @@ def attempt_fit(s, kind, correction, reg, dtype):
 def stream(s, rows):
     """Rows made on the device or copied from pinned host memory, block by block, never kept."""
     from covshift.corrections import as_correction
-    from covshift.machine.landmarks import DevicePrimal
-    from covshift.machine.primal import combine
+    from covshift.machine.primal import Primal, combine
     from covshift.numerics.hashing import RowUnits
     from covshift.numerics.kernels import NamedKernel
 
@@ -356,7 +350,7 @@ def stream(s, rows):
         for source in ("generated on the device", "from pinned host memory"):
 
             def work(target_sums=target_sums, source=source):
-                primal = DevicePrimal(
+                primal = Primal(
                     NamedKernel("rbf", s.width),
                     s.Z.double().cpu().numpy(),
                     target_sums,

@@ -9,9 +9,11 @@ from itertools import product
 
 import numpy as np
 
+from covshift.operators import LineViews
 from covshift.operators.line_bins import at_bins, bin_totals, nested_gram, seen_by_bin, suffix_sums
+from covshift.operators.line_groups import Crossed, coarse, crossed, grouped, regrouped
 from covshift.operators.line_thresholds import Thresholds
-from covshift.operators.line_vectors import LineTarget
+from covshift.weights.cdf.views import line_target
 
 
 def tied_sample(seed=0, N=40, M=30, n=3):
@@ -134,7 +136,7 @@ def a_nested_gram_is_known_by_its_diagonal(convert, to_numpy):
 
 def vector_products_are_those_of_R(convert, to_numpy):
     X, T, share = tied_sample()
-    target = LineTarget.of(the_columns, convert(T), convert(share))
+    target = line_target(LineViews.of(the_columns, convert(T), convert(share)))
     rows = target.rows(convert(X))
     R, v = naive_R(X, T, share), np.linspace(-1, 2, len(X))
     K = R.T @ R
@@ -153,19 +155,19 @@ def pairs_of_views_are_counted_over_the_free_rows(convert, to_numpy):
     """Also where a row counts for several, and by either way to count."""
     X, T, share = tied_sample()
     mass = np.linspace(0.5, 2, len(X))
-    rows = LineTarget.of(the_columns, convert(T), convert(share)).rows(convert(X))
-    columns = np.stack([to_numpy(rows.matvec(convert(e))) for e in np.eye(len(X))], axis=1)
-    codes = [convert(np.arange(line.size + 1)) for line in rows._lines]
+    rows = LineViews.of(the_columns, convert(T), convert(share)).factor(convert(X))
+    columns = to_numpy(rows.matmat(convert(np.eye(len(X)))))
+    codes = [convert(np.arange(line.size + 1)) for line in rows.lines.lines]
     for free, counted in product((X[:, 0] > 1, np.ones(len(X), dtype=bool)), (None, mass)):
         R, g = columns[:, free], (np.ones(len(X)) if counted is None else counted)[free]
         given = None if counted is None else convert(counted)
-        cross, ones = rows.crossed(convert(free), codes, rows._lines, given)
+        cross, ones = crossed(rows, convert(free), codes, rows.lines, given)
         np.testing.assert_allclose(cross, g * R @ R.T, atol=1e-12)
         np.testing.assert_allclose(ones, R @ g, atol=1e-12)
-    root = np.sqrt(np.concatenate([to_numpy(line.weights) for line in rows._lines]))
+    root, both = np.concatenate([to_numpy(root) for root in rows.lines.roots]), Crossed(rows)
     for given in (None, convert(mass)):
-        tables = root * rows._counted(given) * root[:, None]
-        product_of_ones = root * rows._multiplied(given) * root[:, None]
+        tables = root * both._counted(given) * root[:, None]
+        product_of_ones = root * both._multiplied(given) * root[:, None]
         np.testing.assert_allclose(tables, product_of_ones, atol=1e-12)
 
 
@@ -173,26 +175,21 @@ def groups_of_thresholds_are_the_coarse_view(convert, to_numpy):
     """P has orthonormal columns, and R of the merged thresholds is nearly P'R."""
     rng = np.random.default_rng(3)
     X, T, share = rng.normal(size=(60, 2)), rng.normal(size=(400, 2)), np.full(400, 1 / 400)
-    target = LineTarget.of(the_columns, convert(T), convert(share))
-    groups, tables, lines = target.groups(20)
-    z = rng.normal(size=groups.count)
+    views = LineViews.of(the_columns, convert(T), convert(share))
+    groups, few = grouped(views.lines, 20)
+    z, ones = rng.normal(size=groups.count), convert(np.ones((60, 1)))
     np.testing.assert_allclose(groups.gather(groups.spread(z)), z, atol=1e-12)
-    rows = target.rows(convert(X))
-    merged = rows.regrouped(tables, lines)
-    fine = rows.matvec(convert(np.ones(60)))
-    coarse = to_numpy(merged.matvec(convert(np.ones(60))))
-    np.testing.assert_allclose(groups.gather(fine), coarse, atol=0.02 * np.abs(coarse).max())
-    small = target.coarse(20)
-    np.testing.assert_allclose(
-        to_numpy(small.target.rows(convert(X)).matvec(convert(np.ones(60)))), coarse, rtol=1e-12
-    )
-    assert target.coarse(100) is None
-    found = to_numpy(
-        rows.regrouped(small.tables(), small.target.lines).matvec(convert(np.ones(60)))
-    )
-    np.testing.assert_allclose(found, coarse, rtol=1e-12)
+    rows = views.factor(convert(X))
+    merged = regrouped(rows, few.tables(), few.lines)
+    expected = to_numpy(merged.matmat(ones))[:, 0]
+    fine = rows.matmat(ones)[:, 0]
+    np.testing.assert_allclose(groups.gather(fine), expected, atol=0.02 * np.abs(expected).max())
+    direct = few.lines.factor(the_columns(convert(X)), n_points=60)
+    np.testing.assert_allclose(to_numpy(direct.matmat(ones))[:, 0], expected, rtol=1e-12)
+    assert coarse(views.lines, 100) is None
+    small = coarse(views.lines, 20)
     straight = np.concatenate([np.linspace(-1, 1, 400), np.linspace(3, 2, 400)])
-    root = np.sqrt(to_numpy(small.target.lines[0].weights))
+    root = np.sqrt(to_numpy(small.lines.lines[0].weights))
     chosen = [to_numpy(part.chosen) + 400 * view for view, part in enumerate(small.merged)]
     refined = to_numpy(small.refined(convert(np.tile(root, 2) * straight[np.concatenate(chosen)])))
     inner = np.r_[chosen[0][0] : chosen[0][-1], chosen[1][0] : chosen[1][-1]]

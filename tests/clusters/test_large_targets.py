@@ -52,8 +52,8 @@ def test_memory_of_a_fit_does_not_grow_with_the_target():
 
 
 def test_distribution_functions_move_by_half_a_threshold_at_most():
-    exact = Additive().views(T, share)._lines.lines
-    merged = Additive().views(T, share).merged(400, 16)._lines.lines
+    exact = Additive().views(T, share).lines.lines
+    merged = Additive().views(T, share).merged(400, 16).lines.lines
     for k, (one, two) in enumerate(zip(exact, merged, strict=True)):
         at = np.sort(T[:, k])
         functions = [

@@ -7,8 +7,8 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from covshift import VSVR, Kernel
-from covshift.machine.landmarks import DeviceExpansion, DevicePrimal
-from covshift.numerics.device.arrays import enough_memory
+from covshift.machine.primal import Primal
+from covshift.numerics.device.kernels import DeviceExpansion, enough_memory
 from covshift.weights import CDFWeights
 from covshift.weights.cdf.thresholds import ThresholdMatching
 
@@ -31,7 +31,7 @@ def machine():
 def test_a_fit_that_does_not_fit_leaves_nothing(monkeypatch):
     model = machine().fit(X, y, X_target=T)
     with monkeypatch.context() as patch:
-        patch.setattr(DevicePrimal, "partial", full)
+        patch.setattr(Primal, "partial", full)
         with pytest.raises(MemoryError, match=r"nothing is fitted.*n_components.*NumPy") as found:
             model.fit(X, y, X_target=T)
     assert "CUDA out of memory" in str(found.value)

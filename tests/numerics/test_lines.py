@@ -7,8 +7,8 @@ import numpy as np
 import portable_lines
 import pytest
 
+from covshift.operators.line_groups import coarse_size
 from covshift.operators.line_thresholds import Thresholds
-from covshift.operators.line_vectors import coarse_size
 
 
 @pytest.mark.parametrize("convert", [np.asarray, array_api_strict.asarray], ids=["numpy", "strict"])

@@ -204,8 +204,8 @@ def test_both_solvers_choose_the_same_penalty():
 def test_a_few_thresholds_and_rows_precondition_many(size, rows, monkeypatch):
     X, T = normal(400, 500, 3, shift=0.8)
     expected = fitted(X, T, 0.05, solver="dense").weights_
-    monkeypatch.setattr("covshift.operators.line_vectors._MOST_BINS", size)
-    monkeypatch.setattr("covshift.operators.line_vectors._ENOUGH_ROWS", rows)
+    monkeypatch.setattr("covshift.operators.line_groups._MOST_BINS", size)
+    monkeypatch.setattr("covshift.operators.line_groups._ENOUGH_ROWS", rows)
     found = fitted(X, T, 0.05, solver="thresholds")
     np.testing.assert_allclose(found.weights_, expected, atol=1e-6)
 
@@ -562,10 +562,10 @@ def test_of_very_many_thresholds_some_stand_for_all(phi, monkeypatch):
     exact = fitted(X, T, 1.0, views=Additive(phi=phi))
     monkeypatch.setattr("covshift.weights.cdf.views._MOST_THRESHOLDS", 255)
     found = fitted(X, T, 1.0, views=Additive(phi=phi))
-    sizes = [line.size for line in found._made.lines]
+    sizes = [line.size for line in found._made.lines.lines]
     assert 100 < sizes[0] <= 255
     assert sizes[1] == len(np.unique(T[:, 1]))
-    assert {code.dtype.itemsize for code in found._made.rows(X)._codes} == {1}
+    assert {code.dtype.itemsize for code in found._made.rows(X).R.bins.codes} == {1}
     assert np.sqrt(np.mean((found.weights_ - exact.weights_) ** 2)) < 0.02
     assert found.noise_ == pytest.approx(exact.noise_, rel=0.01)
     np.testing.assert_allclose(found.predict_weights(X), found.weights_, atol=1e-9)

@@ -321,7 +321,7 @@ class Sliced(EmpiricalCorrection):
         self.standardize = standardize
 
     def _views(self, T: Array, share: Array) -> Callable[..., operators.Views]:
-        return partial(operators.LineViews, _Projections(self.directions_for(T, share)))
+        return partial(operators.LineViews.of, _Projections(self.directions_for(T, share)))
 
     def directions_for(self, T: Array, share: Array) -> Real:
         """Return the directions b_g (G, n) for a checked target (M, n) and its shares (M,)."""
@@ -349,7 +349,7 @@ class Sliced(EmpiricalCorrection):
 def _averaged(groups: Rows | None) -> Callable[..., operators.Views]:
     """Views of single columns, averaged over features."""
     shares = None if groups is None else column_shares(groups)
-    return partial(operators.LineViews, operators.Coordinates(), shares=shares)
+    return partial(operators.LineViews.of, operators.Coordinates(), shares=shares)
 
 
 def _joint_weight(share: Array, phi: Real, T: Array) -> Array:

@@ -15,9 +15,9 @@ from ..machine.base import KernelMachine
 from ..numerics.array import Real, to_numpy
 from ..numerics.hashing import row_hash
 from ..numerics.support import beyond_extremes
-from ..operators.line_vectors import LineTarget
 from ..weights.cdf.matching import Match
 from ..weights.cdf.thresholds import Block, ThresholdMatching
+from ..weights.cdf.views import TargetSide
 from ..weights.cdf.weighter import CDFWeights
 from ..weights.problem import column_sides
 from .blocks import run_block_fit
@@ -222,7 +222,7 @@ def fit_weights(
     if estimator._sides is not None:
         X = X.mapped(_seen, estimator._sides, keep=False)
     lines = estimator._target(estimator._seen(target.T), target.share, None)
-    if not isinstance(lines, LineTarget):
+    if lines.lines is None:
         raise InputError(
             f"views={estimator.views!r} are not views of one dimension, which alone are fitted on "
             "a cluster. Use 'additive' or 'sliced'."
@@ -281,11 +281,11 @@ def _seen(X: Real, sides: Real) -> Real:
     return sides * X
 
 
-def _rows(X: Real, lines: LineTarget) -> Block:
+def _rows(X: Real, lines: TargetSide) -> Block:
     return Block(lines.rows(X))
 
 
-def _weigh(X: Real, match: Match, lines: LineTarget) -> Real:
+def _weigh(X: Real, match: Match, lines: TargetSide) -> Real:
     return match.ratio(lines.rows(X)) if len(X) else np.empty(0)
 
 

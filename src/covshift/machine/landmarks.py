@@ -22,16 +22,13 @@ from ..data.validation import (
 from ..encoding import TableEncoder
 from ..encoding.samples import numbers_only
 from ..exceptions import InputError
-from ..numerics.array import Array, Real, Rows, is_torch, like, namespace
+from ..numerics.array import Real, Rows, is_torch, like
 from ..numerics.coordinates import Ranked
-from ..numerics.device.arrays import DeviceColumns, enough_memory
 from ..numerics.device.kernels import KERNELS as DEVICE_KERNELS
-from ..numerics.device.kernels import DeviceExpansion, features, row_blocks
-from ..numerics.folds import Fold, hashed_folds, ranked_folds
+from ..numerics.device.kernels import DeviceExpansion, enough_memory
+from ..numerics.folds import Fold, ranked_folds
 from ..numerics.hashing import RowUnits
 from ..numerics.kernels import Kernel, landmarks
-from ..operators import TargetSums
-from ..operators.target_sums import weighted_gram
 from .auto import mixture_of, target_weights
 from .expansion import Expansion
 from .fit import (
@@ -43,7 +40,7 @@ from .fit import (
     some_rows,
     take_columns,
 )
-from .primal import FoldSums, Partial, Primal
+from .primal import Primal
 from .ridge import Features
 from .search import best_of
 
@@ -167,9 +164,7 @@ class LandmarksFit(FittedFunction):
     ) -> Primal:
         held_out = self.reg == "cv" or self._uses_held_out()
         n_folds = max(2, int(self.n_folds)) if held_out else 1
-        if example is None:
-            return Primal(kernel, Z, target_sums, n_folds=n_folds, units=units)
-        return DevicePrimal(kernel, Z, target_sums, n_folds=n_folds, units=units, example=example)
+        return Primal(kernel, Z, target_sums, n_folds=n_folds, units=units, example=example)
 
     # The same on a GPU
 
@@ -295,65 +290,3 @@ class LandmarksFit(FittedFunction):
                 "with fit."
             )
         return True
-
-
-# The sums of the fit on landmarks on a GPU: features, views and products where the rows lie.
-#
-# Rows may come in single precision; what is made of them is double precision, as on the host. Only
-# sums of the landmarks' size come to the host, and the small solve is that of `Primal`.
-
-
-class DevicePrimal(Primal):
-    """`Primal` for PyTorch tensors: X (N, n), Y (N, k) and w (N,) on one device, in one dtype."""
-
-    def __init__(
-        self,
-        kernel: Any,
-        Z: Real,
-        target_sums: TargetSums,
-        *,
-        n_folds: int,
-        units: RowUnits,
-        example: Array,
-    ) -> None:
-        super().__init__(kernel, Z, target_sums, n_folds=n_folds, units=units)
-        example = example.double()
-        values, W = features(kernel, Z, example), like(self.W, example)
-        self._features = lambda X: values(X) @ W
-
-    def partial(self, X: Array, Y: Array, w: Array) -> Partial:
-        """Sum over the rows, block by block."""
-        xp = namespace(X)
-        folds = {}
-        if self.n_folds > 1:
-            folds = hashed_folds(X, Y, self.n_folds, w, units=self.units)
-        dealt = {
-            number: (xp.asarray(fold.rows, device=X.device), like(fold.weight, X))
-            for number, fold in folds.items()
-        }
-        found: Partial = {}
-        for rows in row_blocks(X, 8 * (len(self.Z) + 1)):
-            start = rows.start
-            x, y, v = X[rows], Y[rows], w[rows]
-            if not dealt:
-                self._put(found, 0, self._device_block(x, y, v, rows))
-            for number, (every, weight) in dealt.items():
-                first, last = np.searchsorted(folds[number].rows, [start, start + len(x)])
-                if first < last:
-                    inside = every[first:last] - start
-                    sums = self._device_block(
-                        x[inside], y[inside], weight[first:last], every[first:last]
-                    )
-                    self._put(found, number, sums)
-        return found
-
-    @staticmethod
-    def _put(found: Partial, fold: int, sums: FoldSums) -> None:
-        found[fold] = found[fold].combine(sums, here=True) if fold in found else sums
-
-    def _device_block(self, X: Array, Y: Array, w: Array, rows: Any) -> FoldSums:
-        xp = namespace(X)
-        others = xp.concat([xp.ones_like(Y[:, :1]), Y], axis=1)
-        columns = DeviceColumns(X, others, self._features)
-        plain = weighted_gram(columns, w) if self.n_folds > 1 else None
-        return FoldSums(self.target_sums.sums(X, columns, w, rows, plain), plain)

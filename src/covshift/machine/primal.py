@@ -10,16 +10,26 @@ N. Sums kept by fold give cross-validation for nothing. Then a ridge problem of 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..exceptions import InputError
-from ..numerics.array import Array, Real, Whole, to_numpy
+from ..numerics.array import (
+    Array,
+    Real,
+    Rows,
+    Whole,
+    is_numpy,
+    like,
+    namespace,
+    take_rows,
+    to_numpy,
+)
+from ..numerics.device.kernels import block_rows, features
 from ..numerics.folds import Fold, hashed_folds
 from ..numerics.hashing import RowUnits
 from ..numerics.kernels import values_at
@@ -31,7 +41,6 @@ from .expansion import whitening
 from .ridge import Tuning, kernel_scale, penalties, ridge_path
 
 _SOUND = 0.01  # part of an error that may be rounding
-_BLOCK_BYTES = 64 << 20  # of kernel values that a thread holds at a time
 _SHARED_ROWS = 4096  # fewest rows that are worth a thread
 
 
@@ -64,7 +73,9 @@ class Primal:
     """Sums over blocks of rows, and the fits that follow from them.
 
     `partial` makes the sums of a block and changes nothing, so that blocks may be summed anywhere;
-    `combine` adds them up; `add` does both here.
+    `combine` adds them up; `add` does both here. Rows are NumPy's, or tensors that lie where the
+    ``example`` (1, n) does, in any precision: what is made of them is double precision, and the
+    small solve is the host's.
     """
 
     rounding = 1e-16  # of the sums, relative
@@ -77,6 +88,7 @@ class Primal:
         *,
         n_folds: int,
         units: RowUnits,
+        example: Array | None = None,
     ) -> None:
         self.kernel, self.Z, self.n_folds, self.units = kernel, Z, n_folds, units
         self.target_sums = target_sums
@@ -85,19 +97,34 @@ class Primal:
         K = kernel(Z, Z)
         self.W = whitening(K)
         self._scale = kernel_scale(K, np.ones(len(K)))
-        self._values = values_at(kernel, Z)
+        self._example = None if example is None else example.double()
+        self._features = self._make_features()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_without": {}, "_values": None}
+        return {**vars(self), "_without": {}, "_features": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._values = values_at(self.kernel, self.Z)
+        self._features = self._make_features()
 
-    def partial(self, X: Real, Y: Real, w: Real) -> Partial:
+    def _make_features(self) -> Callable[[Array, Real], Array]:
+        """Return what makes Psi (b, r) of rows; on the host in a buffer for kernel values."""
+        if self._example is not None:
+            on_device = features(self.kernel, self.Z, self._example)
+            W = like(self.W, self._example)
+            return lambda X, K: on_device(X.double()) @ W
+        values = values_at(self.kernel, self.Z)
+
+        def made(X: Array, K: Real) -> Array:
+            values(X, K)
+            return K @ self.W
+
+        return made
+
+    def partial(self, X: Array, Y: Array, w: Array) -> Partial:
         """Sum over training rows X (N, n) with outcomes Y (N, k) and weights w (N,)."""
         if self.n_folds == 1:
-            folds = {0: Fold(np.arange(len(X)), w)}
+            folds = {0: Fold(np.arange(int(X.shape[0])), to_numpy(w))}
         else:
             folds = hashed_folds(X, Y, self.n_folds, w, units=self.units)
         return {number: self._sums(X, Y, fold) for number, fold in folds.items()}
@@ -156,29 +183,31 @@ class Primal:
         """Sums over all rows so far."""
         return reduce(Sums.combine, (sums.V for sums in self.folds.values()))
 
-    def _sums(self, X: Real, Y: Real, fold: Fold) -> FoldSums:
+    def _sums(self, X: Array, Y: Array, fold: Fold) -> FoldSums:
         """Sum over the rows of a fold, in blocks, one thread for every consecutive part of them."""
         inside, D = fold.rows, len(self.Z)
-        size = max(256, _BLOCK_BYTES // (8 * (D + 1 + Y.shape[1])))
+        size, threads = block_rows(X, 8 * (D + 1 + Y.shape[1])), is_numpy(X)
         found: dict[int, FoldSums] = {}
 
         def work(chunk: slice) -> None:
-            K = np.empty((min(size, chunk.stop - chunk.start), D))
+            K = np.empty((min(size, chunk.stop - chunk.start) if threads else 0, D))
             for part in blocks(chunk.stop - chunk.start, size):
                 place = slice(chunk.start + part.start, chunk.start + part.stop)
-                rows, w = inside[place], fold.weight[place]
-                sums = self._block(X[rows], Y[rows], w, rows, K[: len(rows)])
+                rows, w = inside[place], like(fold.weight[place], X)
+                sums = self._block(take_rows(X, rows), take_rows(Y, rows), w, rows, K)
                 before = found.get(chunk.start)
                 found[chunk.start] = sums if before is None else before.combine(sums, here=True)
 
-        with one_blas_thread(len(inside) * len(self.Z)):  # where our own threads have no use
-            over_rows(work, len(inside), at_least=_SHARED_ROWS)
+        at_least = _SHARED_ROWS if threads else len(inside) + 1
+        with one_blas_thread(len(inside) * D):  # where our own threads have no use
+            over_rows(work, len(inside), at_least=at_least)
         return reduce(FoldSums.combine, (found[start] for start in sorted(found)))
 
-    def _block(self, X: Real, Y: Real, w: Real, rows: NDArray[np.intp], K: Real) -> FoldSums:
-        """Sum over rows whose kernel values are written to ``K``, as columns [Psi, 1, y]."""
-        self._values(X, K)
-        A = np.column_stack([K @ self.W, np.ones(len(X)), Y])
+    def _block(self, X: Array, Y: Array, w: Array, rows: Rows, K: Real) -> FoldSums:
+        """Sum over rows whose kernel values may be written to ``K``, as columns [Psi, 1, y]."""
+        Psi = self._features(X, K[: X.shape[0]])
+        xp = namespace(Psi)
+        A = xp.concat([Psi, xp.ones_like(Psi[:, :1]), xp.astype(Y, Psi.dtype)], axis=1)
         plain = weighted_gram(A, w) if self.n_folds > 1 else None
         return FoldSums(self.target_sums.sums(X, A, w, rows, plain), plain)
 

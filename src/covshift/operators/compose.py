@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ..numerics.array import Array, device, namespace, take_rows
 from .base import Factor, blocks, columns, row_weights, scale_rows
 from .line_factor import LineFactor, Lines
+from .line_thresholds import Thresholds
 
 
 class Gram(Protocol):
@@ -243,4 +244,5 @@ def _min_factor(u: Array) -> LineFactor:
     xp = namespace(u)
     v = xp.sort(xp.unique_values(u))
     gaps = v - xp.concat([xp.zeros_like(v[:1]), v[:-1]])
-    return Lines([-v], xp.astype(gaps, xp.float64)).factor([-u], n_points=int(u.shape[0]))
+    lines = Lines([Thresholds.of(-v, xp.astype(gaps, xp.float64))])
+    return lines.factor([-u], n_points=int(u.shape[0]))

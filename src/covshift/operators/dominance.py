@@ -22,10 +22,10 @@ from ..numerics.array import (
     searchsorted,
     take_rows,
 )
-from ..numerics.device.arrays import DeviceColumns, MaskTables
 from .base import anderson_darling_weights, blocks, columns
 
-_TARGETS, _POINTS = 2048, 1024  # compared or unpacked at a time: 16 MB of float64
+_TARGETS, _POINTS = 2048, 1024  # unpacked at a time: 16 MB of float64
+_COMPARED = 1 << 24  # entries compared at a time: of smaller blocks a GPU waits for the next call
 _BYTES = 32 << 20  # of R A that a product with V holds at a time
 
 
@@ -56,20 +56,6 @@ class Dominance:
             above = xp.maximum(2 * xp.sum(self._weight) - below, self._weight)
             self._weight = anderson_darling_weights(self._weight, below, above)
         self._targets = _targets(self._T, n_views)
-        self._masks: MaskTables | None = None
-
-    @property
-    def roots(self) -> Array:
-        """Square roots of the target's weights: (M,)."""
-        return namespace(self._weight).sqrt(self._weight)
-
-    def device_totals(self, X: Array, A: DeviceColumns, w: Array) -> tuple[Array, Array]:
-        """R times w A, and times w, and which rows some target dominates."""
-        if self._masks is None:
-            self._masks = MaskTables(self._T)
-        bits = self._masks.read(X)
-        seen = (bits != 0).any(dim=1)
-        return self.roots[:, None] * A.dominance_totals(self._masks, bits, w), seen
 
     def factor(self, X: Array) -> DominanceFactor:
         """R for training points (N, p)."""
@@ -188,7 +174,9 @@ class _Compared(DominanceMatrix):
         xp = namespace(self._like)
         for targets in some or blocks(self.shape[0], _TARGETS):
             t = self._T[targets, :].T
-            for points in blocks(self.shape[1], _POINTS):
+            many = max(_POINTS, _COMPARED // (targets.stop - targets.start))
+            # In single precision a long sum would stand still.
+            for points in blocks(self.shape[1], many if dtype == xp.float64 else _POINTS):
                 x = self._like[points, :]
                 Bt = x[:, :1] <= t[0, :][None, :]
                 for k in range(1, x.shape[1]):

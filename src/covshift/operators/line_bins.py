@@ -1,24 +1,21 @@
 """Rows sorted into bins: the two sums behind every one-dimensional view.
 
-N rows carry G codes each, one per view; view g has ``sizes[g]`` bins. `BinSums.sums` adds the rows
-of a matrix into their bins, `BinSums.gather` reads a table back at every row: adjoint products with
+N rows carry G codes each, one per view; view g has ``sizes[g]`` bins. `Bins.sums` adds the rows
+of a matrix into their bins, `Bins.gather` reads a table back at every row: adjoint products with
 one sparse 0/1 matrix of G ones per row, O(N G D), never held as floats for all rows at once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from copy import copy
 from functools import reduce
-from itertools import accumulate, chain
-from typing import Any, Protocol
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
 from ..numerics.array import Array, device, is_numpy, is_torch, namespace, take_rows
-from ..numerics.device.arrays import device_bin_totals
 from ..numerics.parallel import over_rows
 from .base import blocks
 
@@ -26,41 +23,7 @@ _ENTRIES = 1 << 19  # codes handled at a time: about 6 MB of indices and ones
 _CELLS = 1 << 22  # numbers of a dense block that is copied: 32 MB
 _AT_ONCE = 1 << 13  # rows
 _WORTH_THREADS = 1 << 15  # rows of a thread
-
-
-class BinSums(Protocol):
-    """Adjoint products with the 0/1 matrix of bin membership, accumulated in float64."""
-
-    def sums(self, A: Array) -> Array:
-        """Add each row of ``A`` (N, D) into its bins: (total bins, D), float64."""
-        ...
-
-    def gather(self, table: Array, dtype: Any) -> Array:
-        """Sum the rows of ``table`` (total bins, D) found at each row's codes: (N, D)."""
-        ...
-
-    def pick(self, view: int, table: Array) -> Array:
-        """Read one view's ``table`` (its bins,) at each row's code: (N,)."""
-        ...
-
-    def table(self) -> NDArray[Any] | None:
-        """Return the codes as a NumPy array (N, G), or None where they lie elsewhere."""
-        ...
-
-    def subset(self, rows: NDArray[np.intp]) -> BinSums:
-        """Keep some of the rows."""
-        ...
-
-    def only(self, views: slice) -> BinSums:
-        """Keep some consecutive views."""
-        ...
-
-
-def bin_sums(codes: Iterable[Array], sizes: Sequence[int]) -> BinSums:
-    """Choose the implementation for these codes: one (N,) integer array per view, read once."""
-    codes = iter(codes)
-    first = next(codes)
-    return (_SparseBins if is_numpy(first) else _SortedBins)(chain([first], codes), sizes)
+_FEW = 2  # columns up to which one after the other is faster than a sparse product
 
 
 def bin_offsets(sizes: Sequence[int]) -> list[int]:
@@ -69,15 +32,27 @@ def bin_offsets(sizes: Sequence[int]) -> list[int]:
 
 
 def bin_totals(code: Array, values: Array | None, size: int) -> Array:
-    """Add one column of ``values`` (N,) into the ``size`` bins of one view; None counts rows."""
+    """Add the rows of ``values`` (N, ...) into the ``size`` bins of one view; None counts rows.
+
+    Sums are of float64. NumPy takes one column.
+    """
     if is_numpy(code):
         return np.bincount(code, values, size)
-    if is_torch(code):
-        return device_bin_totals(code, values, size)
+    xp = namespace(code)
     if values is None:
-        xp = namespace(code)
         values = xp.ones(code.shape, dtype=xp.float64, device=device(code))
-    return bin_sums([code], [size]).sums(values[:, None])[:, 0]
+    if is_torch(code):
+        total = xp.zeros((size, *values.shape[1:]), dtype=xp.float64, device=device(code))
+        return total.index_add_(0, code, values.double())
+    # The standard knows no sums by index: sorted, prefix sums are read at the ends of the bins.
+    order = xp.argsort(code)
+    numbers = xp.arange(size, dtype=code.dtype, device=device(code))
+    ends = xp.searchsorted(xp.take(code, order), numbers, side="right")
+    prefix = xp.cumulative_sum(
+        xp.take(values, order, axis=0), axis=0, dtype=xp.float64, include_initial=True
+    )
+    at_ends = xp.take(prefix, ends, axis=0)
+    return at_ends - xp.concat([xp.zeros_like(at_ends[:1, ...]), at_ends[:-1, ...]])
 
 
 def sums_of_tables(tables: Sequence[Array], codes: Sequence[Array]) -> Array:
@@ -105,18 +80,24 @@ def sums_of_tables(tables: Sequence[Array], codes: Sequence[Array]) -> Array:
     return total
 
 
-class _SparseBins:
-    """NumPy: SciPy's compiled sparse product, block by block."""
+class Bins:
+    """The codes of N rows in G views, (N,) each, and products with their 0/1 matrix.
+
+    On NumPy by SciPy's compiled sparse product, block by block.
+    """
 
     def __init__(self, codes: Iterable[Array], sizes: Sequence[int]) -> None:
-        for view, code in enumerate(codes):
-            if view == 0:
-                smallest = np.min_scalar_type(max(sizes))
-                self._codes = np.empty((len(code), len(sizes)), dtype=smallest)
-            self._codes[:, view] = code
-        self._sizes = list(sizes)
+        self.codes, self._sizes = list(codes), list(sizes)
 
     def sums(self, A: Array) -> Array:
+        """Add each row of ``A`` (N, D) into its bins: (total bins, D), float64."""
+        if not is_numpy(A):
+            views = zip(self.codes, self._sizes, strict=True)
+            return namespace(A).concat([bin_totals(code, A, size) for code, size in views])
+        if 0 < A.shape[1] <= _FEW:
+            views = zip(self.codes, self._sizes, strict=True)
+            each = [[bin_totals(code, a, size) for a in A.T] for code, size in views]
+            return np.concatenate(each, axis=1).T
         parts: dict[int, Array] = {}  # by first row: the order of the sum is that of the rows
         total = sum(self._sizes)
         # Every block of rows makes an array of all bins: take enough rows to make it worth while.
@@ -133,102 +114,54 @@ class _SparseBins:
                 else:
                     parts[chunk.start] = part
 
-        over_rows(add, len(self._codes), at_least=size)
+        over_rows(add, len(A), at_least=size)
         return reduce(np.add, (parts[start] for start in sorted(parts)))
 
-    def gather(self, table: Array, dtype: Any) -> Array:
-        read = np.empty((len(self._codes), table.shape[1]), dtype=dtype)
+    def gather(self, table: Array) -> Array:
+        """Sum the rows of ``table`` (total bins, D) found at each row's codes: (N, D)."""
+        if not is_numpy(table):
+            xp, starts = namespace(table), bin_offsets(self._sizes)
+            views = zip(self.codes, starts, strict=False)
+            return sum(xp.take(table, code + start, axis=0) for code, start in views)
+        N = len(self.codes[0])
+        found = np.empty((N, table.shape[1]))
+        if table.shape[1] <= _FEW:
+            ends = bin_offsets(self._sizes)[1:-1]
+            for column, values in zip(found.T, table.T, strict=True):
+                column[:] = sums_of_tables(np.split(values, ends), self.codes)
+            return found
         size = min(self._rows(_ENTRIES), max(1, _CELLS // table.shape[1]))
 
         def fill(chunk: slice) -> None:
             for rows, indices, ones, starts in self._blocks(chunk, size):
                 shape = (len(starts) - 1, len(table))
-                read[rows] = csr_array((ones, indices, starts), shape=shape) @ table
+                found[rows] = csr_array((ones, indices, starts), shape=shape) @ table
 
-        over_rows(fill, len(self._codes), at_least=size)
-        return read
+        over_rows(fill, N, at_least=size)
+        return found
 
     def pick(self, view: int, table: Array) -> Array:
-        return table[self._codes[:, view]]
+        """Read one view's ``table`` (its bins,) at each row's code: (N,)."""
+        return namespace(table).take(table, self.codes[view])
 
-    def table(self) -> NDArray[Any] | None:
-        return self._codes
-
-    def subset(self, rows: NDArray[np.intp]) -> _SparseBins:
-        part = copy(self)
-        part._codes = self._codes[rows]
-        return part
-
-    def only(self, views: slice) -> _SparseBins:
-        part = copy(self)
-        part._codes, part._sizes = self._codes[:, views], self._sizes[views]
-        return part
+    def subset(self, rows: NDArray[np.intp]) -> Bins:
+        """Keep some of the rows."""
+        return Bins([take_rows(code, rows) for code in self.codes], self._sizes)
 
     def _rows(self, entries: int) -> int:
         return max(1, entries // len(self._sizes))
 
     def _blocks(self, chunk: slice, size: int) -> Iterator[tuple[slice, Array, Array, Array]]:
-        G = len(self._sizes)
+        G, offsets = len(self._sizes), bin_offsets(self._sizes)
         size = min(size, chunk.stop - chunk.start)
-        offsets = np.array(bin_offsets(self._sizes)[:-1], dtype=np.int32)
         ones, starts = np.ones(size * G), np.arange(0, (size + 1) * G, G, dtype=np.int32)
         for part in blocks(chunk.stop - chunk.start, size):
             rows = slice(chunk.start + part.start, chunk.start + part.stop)
             count = rows.stop - rows.start
-            indices = (self._codes[rows] + offsets).ravel()
-            yield rows, indices, ones[: count * G], starts[: count + 1]
-
-
-class _SortedBins:
-    """Array API: rows sorted by code once, then prefix sums read at the ends of the bins."""
-
-    def __init__(self, codes: Iterable[Array], sizes: Sequence[int]) -> None:
-        self._codes, self._sizes = list(codes), list(sizes)
-        xp = namespace(self._codes[0])
-        self._orders = [xp.argsort(code) for code in self._codes]
-        self._ends = [
-            xp.searchsorted(
-                xp.take(code, order),
-                xp.arange(size, dtype=code.dtype, device=device(code)),
-                side="right",
-            )
-            for code, order, size in zip(self._codes, self._orders, sizes, strict=True)
-        ]
-
-    def sums(self, A: Array) -> Array:
-        xp = namespace(A)
-        per_view = []
-        for order, ends in zip(self._orders, self._ends, strict=True):
-            prefix = xp.cumulative_sum(
-                xp.take(A, order, axis=0), axis=0, dtype=xp.float64, include_initial=True
-            )
-            at_ends = xp.take(prefix, ends, axis=0)
-            start = xp.zeros_like(at_ends[:1, :])
-            per_view.append(at_ends - xp.concat([start, at_ends[:-1, :]]))
-        return xp.concat(per_view)
-
-    def gather(self, table: Array, dtype: Any) -> Array:
-        xp = namespace(table)
-        read = xp.zeros((self._codes[0].shape[0], table.shape[1]), dtype=xp.float64)
-        read = xp.asarray(read, device=device(table))
-        for code, offset in zip(self._codes, bin_offsets(self._sizes), strict=False):
-            read = read + xp.take(table, code + offset, axis=0)
-        return xp.astype(read, dtype)
-
-    def pick(self, view: int, table: Array) -> Array:
-        return namespace(table).take(table, self._codes[view])
-
-    def table(self) -> NDArray[Any] | None:
-        return None
-
-    def subset(self, rows: NDArray[np.intp]) -> _SortedBins:
-        return _SortedBins([take_rows(code, rows) for code in self._codes], self._sizes)
-
-    def only(self, views: slice) -> _SortedBins:
-        part = copy(self)
-        part._codes, part._sizes = self._codes[views], self._sizes[views]
-        part._orders, part._ends = self._orders[views], self._ends[views]
-        return part
+            indices = np.empty((count, G), dtype=np.int32)
+            for view, (code, offset) in enumerate(zip(self.codes, offsets, strict=False)):
+                np.add(code[rows], np.int32(offset), out=indices[:, view], casting="unsafe")
+            yield rows, indices.ravel(), ones[: count * G], starts[: count + 1]
 
 
 # From the bins of a view to its thresholds and back: prefix sums, suffix sums, two sides.

@@ -55,10 +55,6 @@ class Thresholds:
         """Multiply the weights by ``factor``."""
         return replace(self, weights=self.weights * factor)
 
-    def averaged(self, views: int) -> Thresholds:
-        """Take the part of one view in an average of ``views``."""
-        return replace(self, weights=self.weights / views)
-
     def below(self) -> Array:
         """Weight of the target at or below each threshold, (U,): its distribution function."""
         return namespace(self.weights).cumulative_sum(self.weights)

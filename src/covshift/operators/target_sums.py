@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any, Protocol
 
-from ..numerics.array import Array, is_torch, namespace
-from ..numerics.device.arrays import DeviceColumns, device_gram
+from ..numerics.array import Array, namespace
 from .views import Views
 
 _THRESHOLDS = 1 << 13  # of all views together: with 300 landmarks 40 MB of sums, for every fold
@@ -63,10 +62,6 @@ def identity_share(blend: float | str, weight: float) -> float:
 
 def weighted_gram(A: Array, w: Array) -> Array:
     """A' diag(w) A, as the product of one matrix with itself: BLAS then computes only half."""
-    if is_torch(A):
-        return device_gram(A, w)
-    if isinstance(A, DeviceColumns):
-        return device_gram(A.array, w)
     xp = namespace(A)
     root = A if bool(xp.all(w == 1)) else xp.sqrt(w)[:, None] * A
     return root.T @ root
@@ -102,29 +97,16 @@ class ViewsTargetSums:
         self._normalize, self._blend = normalize, blend
 
     def sums(self, X: Array, A: Array, w: Array, rows: Any, plain: Array | None = None) -> Sums:
-        if is_torch(X):
-            return self._device_sums(X, A, w, plain)
         xp = namespace(A)
         R = self._views.factor(X)
         diagonal = R.squares()
         return Sums(
             totals=self._views.totals(R, A if bool(xp.all(w == 1)) else w[:, None] * A),
             own=_known(plain, A, w) if self._blend else None,
-            trace=float(xp.sum(w * diagonal)),
-            weight=float(xp.sum(w)),
-            covered=float(xp.sum(xp.where(diagonal > 0, w, xp.zeros_like(w)))),
+            trace=_total(w * diagonal),
+            weight=_total(w),
+            covered=_total(xp.where(diagonal > 0, w, xp.zeros_like(w))),
         )
-
-    def _device_sums(self, X: Array, A: Array, w: Array, plain: Array | None) -> Sums:
-        """Do the same on a device; the weights are one more column."""
-        xp = namespace(X)
-        columns = DeviceColumns(X, A) if is_torch(A) else A
-        totals, seen = self._views.device_totals(X, columns, w)
-        weight = xp.sum(w, dtype=xp.float64)
-        trace = self._views.device_trace(totals[:, -1])
-        covered = xp.sum(xp.where(seen, w, xp.zeros_like(w)), dtype=xp.float64)
-        own = _known(plain, columns, w) if self._blend else None
-        return Sums(totals[:, :-1], own, float(trace), float(weight), float(covered))
 
     def gram(self, sums: Sums) -> Array:
         scale = unit_scale(sums.trace, sums.weight) if self._normalize else None
@@ -134,6 +116,11 @@ class ViewsTargetSums:
             return seen
         share = identity_share(self._blend, sums.weight)
         return (1 - share) * seen + share * sums.own
+
+
+def _total(w: Array) -> float:
+    xp = namespace(w)
+    return float(xp.sum(w, dtype=xp.float64))  # of rows that may be in single precision
 
 
 def _known(plain: Array | None, A: Array, w: Array) -> Array:
@@ -148,7 +135,7 @@ class DiagonalTargetSums:
 
     def sums(self, X: Array, A: Array, w: Array, rows: Any, plain: Array | None = None) -> Sums:
         v = w if self._v is None else w * self._v[rows]
-        weight, trace = (float(namespace(w).sum(part)) for part in (w, v))
+        weight, trace = _total(w), _total(v)
         own = _known(plain if self._v is None else None, A, v)
         return Sums(None, own, trace, weight, weight)
 

@@ -7,19 +7,17 @@ one against the same views, and their products with R added up (theory, section 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from copy import copy
-from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from ..numerics.array import Array, Real, namespace
-from ..numerics.device.arrays import DeviceColumns
 from .base import Factor
 from .compose import StackedFactor
 from .dominance import Dominance
 from .line_factor import LineFactor, Lines
+from .line_thresholds import Thresholds
 
 
 class Views(Protocol):
@@ -44,14 +42,6 @@ class Views(Protocol):
         """
         ...
 
-    def device_totals(self, X: Array, A: DeviceColumns, w: Array) -> tuple[Array, Array]:
-        """Sum w times the columns, and w, over rows on a device; and which rows are seen."""
-        ...
-
-    def device_trace(self, totals: Array) -> Array:
-        """Sum of w_i V(i, i), from the totals of w."""
-        ...
-
 
 class Coordinates:
     """The views of each coordinate by itself."""
@@ -74,54 +64,30 @@ def projected(points: Array, direction: Real) -> Array:
 
 
 class LineViews:
-    """One-dimensional views: ``project`` yields a point set's (rows,) values in each of them.
+    """One-dimensional views: ``project`` yields a point set's (rows,) values in each of them."""
 
-    ``shares`` are those of the views in the average; None: equal ones.
-    """
+    def __init__(self, project: Callable[[Array], Iterable[Array]], lines: Lines) -> None:
+        self.project, self.lines = project, lines
 
-    def __init__(
-        self,
-        project: Callable[[Array], Iterable[Array]],
-        T: Array,
-        weight: Array,
-        *,
-        symmetric: bool,
-        anderson_darling: bool,
-        shares: Real | None = None,
-    ) -> None:
-        self.project, self.shares, self.symmetric = project, shares, symmetric
-        self._target, self._anderson_darling = (T, weight), anderson_darling
-
-    @cached_property
-    def _lines(self) -> Lines:
-        T, weight = self._target
-        return Lines(
-            self.project(T),
-            weight,
-            symmetric=self.symmetric,
-            anderson_darling=self._anderson_darling,
-            shares=self.shares,
-        )
+    @classmethod
+    def of(
+        cls, project: Callable[[Array], Iterable[Array]], T: Array, weight: Array, **options: Any
+    ) -> LineViews:
+        """Sort the target T (M, n) of weights (M,) in each view; `Lines` has the options."""
+        return cls(project, Lines((Thresholds.of(t, weight) for t in project(T)), **options))
 
     def factor(self, X: Array) -> LineFactor:
-        return self._lines.factor(self.project(X), n_points=int(X.shape[0]))
+        return self.lines.factor(self.project(X), n_points=int(X.shape[0]))
 
     def totals(self, R: LineFactor, A: Array) -> Array:
         return R.totals(A)
 
     def rows_of(self, totals: Array) -> Array:
-        return self._lines.rows_of(totals)
+        return self.lines.rows_of(totals)
 
     def merged(self, size: int, fewest: int) -> LineViews:
-        part = copy(self)
-        part._lines = self._lines.merged(size, fewest)
-        return part
-
-    def device_totals(self, X: Array, A: DeviceColumns, w: Array) -> tuple[Array, Array]:
-        return self._lines.device_totals(self.project(X), A, w)
-
-    def device_trace(self, totals: Array) -> Array:
-        return self._lines.trace(totals)
+        most = max(fewest, size // len(self.lines.lines))
+        return LineViews(self.project, self.lines.merged(most))
 
 
 class BoxViews:
@@ -165,20 +131,6 @@ class BoxViews:
 
     def merged(self, size: int, fewest: int) -> BoxViews:
         return self
-
-    def device_totals(self, X: Array, A: DeviceColumns, w: Array) -> tuple[Array, Array]:
-        xp, scale = namespace(X), len(self._parts) ** -0.5
-        points = (sign * _columns(X, group) for group in self._groups for sign in self._signs)
-        found = [part.device_totals(x, A, w) for part, x in zip(self._parts, points, strict=True)]
-        seen = found[0][1]
-        for _, more in found[1:]:
-            seen = seen | more
-        return xp.concat([scale * totals for totals, _ in found]), seen
-
-    def device_trace(self, totals: Array) -> Array:
-        xp = namespace(totals)
-        roots = xp.concat([part.roots for part in self._parts])
-        return xp.sum(roots * totals) * len(self._parts) ** -0.5
 
 
 def _columns(X: Array, group: Sequence[int]) -> Array:

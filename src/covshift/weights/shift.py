@@ -16,8 +16,7 @@ from ..numerics.array import Real, Rows
 from ..numerics.parallel import one_blas_thread
 from ..numerics.row_sample import ENOUGH_ROWS, drawn_rows
 from ..numerics.support import Uncovered, uncovered
-from ..operators import Coordinates
-from ..operators.line_vectors import LineTarget
+from ..operators import Coordinates, LineViews
 from .problem import Problem
 
 _CLEAR = 20.0  # times the noise: beyond it two samples of one distribution come once in 10^5
@@ -105,8 +104,9 @@ def cdf_mismatch(
     """
     found = feature_groups(groups, X.shape[1])
     shares = None if found is None else column_shares(found)
-    target = LineTarget.of(Coordinates(), T, share, shares=shares)
-    residual = target.rows(X).matvec(weights / weights.sum()) - target.F
+    views = LineViews.of(Coordinates(), T, share, shares=shares)
+    R = views.factor(X)
+    residual = R.matmat((weights / weights.sum())[:, None])[:, 0] - views.lines.F
     return float(residual @ residual)
 
 

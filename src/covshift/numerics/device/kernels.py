@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from ..array import Array, Real, like
+from ..array import Array, Real, is_numpy, like
 from ..coordinates import OnCoordinates
 from ..kernels import KernelSum, NamedKernel
 
@@ -109,11 +110,10 @@ class KernelValues:
         return (augmented @ self._table).clamp_(max=0.0).exp_()
 
 
-def row_blocks(X: Array, bytes_per_row: int) -> Iterator[slice]:
-    """Yield slices that cover the rows of ``X``, each with as many kernel values as fit."""
-    kind = "cuda" if X.device.type == "cuda" else "cpu"
-    size = max(256, _BLOCK_BYTES[kind] // bytes_per_row)
-    return (slice(start, start + size) for start in range(0, X.shape[0], size))
+def block_rows(X: Array, bytes_per_row: int) -> int:
+    """Return for how many rows of ``X`` kernel values are made at a time."""
+    kind = "cuda" if not is_numpy(X) and X.device.type == "cuda" else "cpu"
+    return max(256, _BLOCK_BYTES[kind] // bytes_per_row)
 
 
 class DeviceExpansion:
@@ -130,6 +130,23 @@ class DeviceExpansion:
         values = features(self._kernel, self._Z, example)
         coef, c = like(self._coef, example), like(self._c, example)
         f = torch.empty((X.shape[0], len(self._c)), dtype=X.dtype, device=X.device)
-        for rows in row_blocks(X, 8 * len(self._Z)):
+        size = block_rows(X, 8 * len(self._Z))
+        for start in range(0, X.shape[0], size):
+            rows = slice(start, start + size)
             f[rows] = (values(X[rows].double()) @ coef + c).to(X.dtype)
         return f
+
+
+@contextmanager
+def enough_memory(work: str, instead: str) -> Iterator[None]:
+    """Say which work did not fit into the memory of a device, and what to do ``instead``."""
+    try:
+        yield
+    except RuntimeError as error:
+        if type(error).__name__ != "OutOfMemoryError":  # PyTorch's, which need not be installed
+            raise
+        raise MemoryError(
+            f"The device has not enough memory for {work}: {str(error).partition('. ')[0]}. "
+            f"{instead}, or free what other tensors take (torch.cuda.empty_cache()), or pass "
+            "NumPy arrays, which are worked on by the CPU in blocks."
+        ) from error

@@ -17,9 +17,9 @@ from ...margins.features import Line
 from ...numerics.array import Flags, Real
 from ...numerics.statistics import holm
 from ...numerics.support import LEVEL, MISSED, chance
-from ...operators import Coordinates
+from ...operators import Coordinates, Lines, LineViews
 from ...operators.line_thresholds import Thresholds
-from ...operators.line_vectors import LineTarget
+from .views import TargetSide, line_target
 
 _COUNTABLE = 1e7  # rows up to which chances are counted; beyond, the target is a distribution
 
@@ -51,7 +51,7 @@ class UncoveredCells:
         )
 
 
-def target_of(lines: Sequence[Line], *, even_tails: bool, scale: float) -> LineTarget:
+def target_of(lines: Sequence[Line], *, even_tails: bool, scale: float) -> TargetSide:
     """Return the target that the CDF weights are matched to.
 
     The cells of a category, or of a table, share the weight of one feature.
@@ -60,9 +60,8 @@ def target_of(lines: Sequence[Line], *, even_tails: bool, scale: float) -> LineT
     columns = list(dict.fromkeys(line.column for line in lines))
     groups = feature_groups([columns.index(line.column) for line in lines], len(lines))
     shares = None if groups is None else column_shares(groups)
-    return LineTarget.from_lines(
-        Coordinates(), views, anderson_darling=even_tails, scale=scale, shares=shares
-    )
+    made = Lines(views, anderson_darling=even_tails, scale=scale, shares=shares)
+    return line_target(LineViews(Coordinates(), made))
 
 
 def uncovered_cells(

@@ -20,7 +20,7 @@ from ...data.validation import (
 )
 from ...exceptions import InputError
 from ...numerics.array import is_numpy, is_torch, like, to_numpy
-from ...numerics.device.arrays import enough_memory
+from ...numerics.device.kernels import enough_memory
 from ...numerics.hashing import row_hash
 from ...numerics.support import beyond_extremes
 from ..base import Weighter
@@ -78,7 +78,7 @@ class OnDevice(Weighter):
         if not is_torch(made.F):
             return super().predict_weights(X)
         points = check_rows(self, X, reset=False)
-        thresholds = made.lines[0].values
+        thresholds = made.lines.lines[0].values
         rows = like(points, thresholds) if is_numpy(points) else points.to(thresholds.dtype)
         found: Any = (self._ratio(rows) * self._scale).clip(None, self._most)
         return to_numpy(found) if is_numpy(points) else found.to(points.dtype)

@@ -20,7 +20,7 @@ import numpy as np
 
 from ...numerics.array import Real
 from ...numerics.qp import solve_simplex
-from .views import RowFactor, TargetSide
+from .views import FactorRows, TargetSide
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Match:
         bound = max(mismatch + below, 0.0) ** 2 / mismatch if mismatch > 0 else 0.0
         return cls(w, reg, level, tilt, mismatch, bound, converged)
 
-    def ratio(self, rows: RowFactor) -> Real:
+    def ratio(self, rows: FactorRows) -> Real:
         """Weights of other rows, given their R."""
         seen = rows.rmatvec(self.tilt)
         if np.isinf(self.reg):

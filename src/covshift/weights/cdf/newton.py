@@ -23,7 +23,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from ...numerics.array import Array, Real
 from ...numerics.root import rising_root
-from ...operators.line_vectors import RowGroups
+from ...operators.line_groups import RowGroups
 
 MOST_STEPS = 100  # of Newton's method at one penalty
 _GRADIENT_STEPS = 300  # of conjugate gradients, in one system

@@ -17,11 +17,11 @@ import numpy as np
 
 from ...data.row_weights import masses
 from ...numerics.array import Array, Real
-from ...operators.line_thresholds import Thresholds
-from ...operators.line_vectors import Coarse, LineTarget, coarse_size
+from ...operators import Lines
+from ...operators.line_groups import Coarse, coarse_size, crossed, grouped, regrouped
 from .matching import Match
 from .newton import MOST_STEPS, Totals, inverse_of_groups, solve_dual_newton
-from .views import RowFactor, TargetSide
+from .views import FactorRows, TargetSide
 
 # Rows of unequal mass: a row that counts for g rows (theory, section 7).
 #
@@ -46,7 +46,7 @@ def mass_of(own: Real) -> Any:
 class Block:
     """R of some rows with their masses, and what the rows add to a pass, wherever they are."""
 
-    def __init__(self, R: RowFactor, mass: Any = 1.0, *, remembers: bool = False) -> None:
+    def __init__(self, R: FactorRows, mass: Any = 1.0, *, remembers: bool = False) -> None:
         self.R, self.mass = R, mass  # (N,) or one for all
         self._remembers = remembers  # the last R'u
         self._last: tuple[Array, Array] | None = None
@@ -71,18 +71,17 @@ class Block:
         return self.R.matvec(self.R.rmatvec(p) * free)
 
     def cross(
-        self, u: Real, c: float, tables: list[Array], lines: list[Thresholds], ends: Ends = NO_ENDS
+        self, u: Real, c: float, tables: list[Array], lines: Lines, ends: Ends = NO_ENDS
     ) -> Real:
         """S_f S_f' and S_f 1 (g, g + 1), S the coarse R."""
         free, mass = _inside(self._tilted(u) + c, ends), self.mass
-        rows: Any = self.R
-        found = rows.crossed(free, tables, lines, None if isinstance(mass, float) else mass)
-        return np.column_stack(found)
+        counted = None if isinstance(mass, float) else mass
+        return np.column_stack(crossed(self.R.R, free, tables, lines, counted))
 
-    def coarse(self, tables: list[Array], lines: list[Thresholds]) -> Block:
+    def coarse(self, tables: list[Array], lines: Lines) -> Block:
         """R of the same rows at fewer thresholds."""
-        rows: Any = self.R
-        return Block(rows.regrouped(tables, lines), self.mass, remembers=self._remembers)
+        R = FactorRows(regrouped(self.R.R, tables, lines))
+        return Block(R, self.mass, remembers=self._remembers)
 
     def lowest(self, z: Real) -> float:
         """Smallest entry of R'z."""
@@ -221,13 +220,14 @@ class ThresholdMatching:
         self, u: Real, c: float, reg: float, free: float
     ) -> Callable[[Real], Real] | None:
         """K of a few thresholds per view stands for all of it, and many rows for more of them."""
-        if not isinstance(self.target, LineTarget):
+        lines = self.target.lines
+        if lines is None:
             return None
-        size = coarse_size(self.N, len(self.target.lines), reg)
+        size = coarse_size(self.N, len(lines.lines), reg)
         if size is None:
             return None
-        groups, tables, lines = self.target.groups(size)
-        cross = self._parts.total(Block.cross, u, c, tables, lines, self._ends)
+        groups, few = grouped(lines, size)
+        cross = self._parts.total(Block.cross, u, c, few.tables(), few.lines, self._ends)
         counts = np.asarray(cross)  # (g, g + 1)
         seen = counts[:, -1]  # of each group's row, over the free rows
         C = counts[:, :-1] - np.outer(seen, seen) / max(free, 1.0)
@@ -244,8 +244,8 @@ class CoarseThresholds(ThresholdMatching):
     """A problem at fewer thresholds, whose solution starts that at all of them."""
 
     def __init__(self, fine: ThresholdMatching, coarse: Coarse) -> None:
-        parts = fine._parts.mapped(Block.coarse, coarse.tables(), coarse.target.lines)
-        super().__init__(parts, fine.N, coarse.target)
+        parts = fine._parts.mapped(Block.coarse, coarse.tables(), coarse.lines)
+        super().__init__(parts, fine.N, fine.target.merged(coarse.lines))
         self._fine, self._coarse = fine, coarse
 
     def refined(self, match: Match) -> Match:

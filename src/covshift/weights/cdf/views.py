@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from ...data.parameters import Rule, check_parameters, one_of
 from ...exceptions import InputError
-from ...numerics.array import Real, Rows
-from ...operators import Factor, LineViews, Views
-from ...operators.line_vectors import Coarse, LineTarget
+from ...numerics.array import Real, Rows, namespace
+from ...operators import Lines, LineViews, Views
+from ...operators.line_groups import Coarse, coarse
 from ...registry import TABLE
 
 VIEWS = ("additive", "pairwise", "sliced", "multiplicative")
@@ -18,51 +18,6 @@ VIEWS = ("additive", "pairwise", "sliced", "multiplicative")
 _DIRECTIONS = 50  # of the views that "sliced" names
 _MOST_THRESHOLDS = (1 << 16) - 1  # of a view of one dimension: codes of two bytes
 _TAILS = 1 / 6  # of phi = 1 / (F (1 - F)): the mean of F (1 - F) phi is then that of phi = 1
-
-
-class RowFactor(Protocol):
-    """R for some rows."""
-
-    def matvec(self, v: Real) -> Real:
-        """R v: (N,) -> (m,)."""
-        ...
-
-    def matvecs(self, v: Real, w: Real) -> tuple[Real, Real]:
-        """R v and R w, in less time than one after the other."""
-        ...
-
-    def rmatvec(self, z: Real) -> Real:
-        """R' z: (m,) -> (N,)."""
-        ...
-
-    def gram(self) -> Real:
-        """R'R as a dense (N, N) array."""
-        ...
-
-
-class TargetSide(Protocol):
-    """The target side: makes R for any rows."""
-
-    @property
-    def F(self) -> Real:
-        """R_T share, the target seen by its own rows: (m,)."""
-        ...
-
-    @property
-    def spread(self) -> float:
-        """Variance of one target row there, E K(t, t) - |F|^2.
-
-        A sample of M rows misses its distribution functions by spread / M, on average.
-        """
-        ...
-
-    def rows(self, X: Real) -> RowFactor:
-        """R for the rows X (N, n)."""
-        ...
-
-    def coarse(self, size: int) -> Coarse | None:
-        """Return the same with at most ``size`` rows of R per view; None if that is no use."""
-        ...
 
 
 def as_views(views: Any) -> Any:
@@ -117,16 +72,14 @@ def make_target(
     seen = views.of_features(groups)
     if name_of(views) == "sliced" and seen.random_state is None:
         seen.random_state = random_state
-    even_tails = views.phi is not None
-    scale, made = tails_scale(even_tails), seen.views(T, share)
-    if not isinstance(made, LineViews) or made.symmetric:
-        return FactorTarget(made, T, share, scale)
-    options: dict[str, Any] = {
-        "anderson_darling": even_tails,
-        "scale": scale,
-        "shares": made.shares,
-    }
-    return LineTarget.of(made.project, T, share, most=_MOST_THRESHOLDS, **options)
+    scale, made = tails_scale(views.phi is not None), seen.views(T, share)
+    if isinstance(made, LineViews) and not made.lines.symmetric:
+        lines = made.lines.scaled(scale).merged(_MOST_THRESHOLDS)
+        return line_target(LineViews(made.project, lines))
+    kept = share > 0
+    R = FactorRows(made.factor(T[kept]), float(np.sqrt(scale)))
+    trace = scale * float(share[kept] @ R.R.squares())
+    return TargetSide(made, R.matvec(share[kept]), trace, R.scale)
 
 
 def tails_scale(even_tails: bool) -> float:
@@ -134,39 +87,66 @@ def tails_scale(even_tails: bool) -> float:
     return _TAILS if even_tails else 1.0
 
 
-class FactorTarget:
-    """Views of several dimensions or two sides, by the products of `covshift.operators`."""
+def line_target(views: LineViews) -> TargetSide:
+    """Take views of one dimension with their thresholds as they are."""
+    return TargetSide(views, views.lines.F, views.lines.trace)
 
-    def __init__(self, views: Views, T: Real, share: Real, scale: float) -> None:
-        self._views, self._scale = views, float(np.sqrt(scale))
-        kept = share > 0
-        R = views.factor(T[kept])
-        self.F: Real = self._scale * R.matmat(share[kept][:, None])[:, 0]
-        trace = scale * float(share[kept] @ R.squares())
-        self.spread = max(trace - float(self.F @ self.F), 0.0)
+
+class TargetSide:
+    """The target side: makes R, times ``scale``, for any rows.
+
+    ``F`` (m,) is R_T share, the target seen by its own rows, and ``spread`` the variance of one
+    target row there, E K(t, t) - |F|^2: a sample of M rows misses its distribution functions by
+    spread / M, on average. ``trace`` is E K(t, t).
+    """
+
+    def __init__(self, views: Views, F: Real, trace: float, scale: float = 1.0) -> None:
+        self._views, self.F, self._scale = views, F, scale
+        self.spread = max(trace - float(F @ F), 0.0)
+
+    @property
+    def lines(self) -> Lines | None:
+        """Thresholds of the views, where all are of one dimension and one side."""
+        views = self._views
+        return views.lines if isinstance(views, LineViews) and not views.lines.symmetric else None
 
     def rows(self, X: Real) -> FactorRows:
+        """R for the rows X (N, n)."""
         return FactorRows(self._views.factor(X), self._scale)
 
-    def coarse(self, size: int) -> None:
-        return None
+    def coarse(self, size: int) -> Coarse | None:
+        """Merge the thresholds of each view to at most ``size``; None if that is no use."""
+        return None if self.lines is None else coarse(self.lines, size)
+
+    def merged(self, lines: Lines) -> TargetSide:
+        """Return the same with other thresholds."""
+        assert isinstance(self._views, LineViews)
+        return line_target(LineViews(self._views.project, lines))
 
 
 class FactorRows:
-    """R by the products of its factor, times ``scale``."""
+    """R for some rows, one vector at a time: the products of its factor, times ``scale``."""
 
-    def __init__(self, R: Factor, scale: float) -> None:
-        self._R, self._scale = R, scale
+    def __init__(self, R: Any, scale: float = 1.0) -> None:
+        self.R, self.scale = R, scale
 
     def matvec(self, v: Real) -> Real:
-        return np.asarray(self._scale * self._R.matmat(v[:, None])[:, 0])
+        """R v: (N,) -> (m,)."""
+        return self._scaled(self.R.matmat(v[:, None])[:, 0])
 
     def matvecs(self, v: Real, w: Real) -> tuple[Real, Real]:
-        found = self._scale * self._R.matmat(np.column_stack([v, w]))
-        return found[:, 0].copy(), found[:, 1].copy()
+        """R v and R w, in less time than one after the other."""
+        found = self._scaled(self.R.matmat(namespace(v).stack([v, w], axis=1)))
+        return found[:, 0] + 0.0, found[:, 1] + 0.0  # as two arrays
 
     def rmatvec(self, z: Real) -> Real:
-        return np.asarray(self._scale * self._R.rmatmat(z[:, None])[:, 0])
+        """R' z: (m,) -> (N,)."""
+        return self._scaled(self.R.rmatmat(z[:, None])[:, 0])
 
     def gram(self) -> Real:
-        return np.asarray(self._scale**2 * self._R.gram())
+        """R'R as a dense (N, N) array."""
+        gram: Real = self.R.gram()
+        return gram if self.scale == 1 else self.scale**2 * gram
+
+    def _scaled(self, part: Real) -> Real:
+        return part if self.scale == 1 else self.scale * part

@@ -20,7 +20,6 @@ from ...numerics.array import Real, Rows, like
 from ...numerics.hashing import Keys, row_hash
 from ...numerics.parallel import one_blas_thread
 from ...numerics.support import NO_OVERLAP, Uncovered, uncovered
-from ...operators.line_vectors import LineTarget
 from ..limits import LIMITS, clipped, inside, only_one
 from ..points import distinct
 from ..problem import Problem
@@ -415,7 +414,7 @@ class CDFWeights(OnDevice):
     def _is_dense(self, X: Real, target: TargetSide) -> bool:
         if self.solver != "auto":
             return bool(self.solver == "dense")
-        N, most = len(X), DENSE_LINES if isinstance(target, LineTarget) else _DENSE_BOXES
+        N, most = len(X), _DENSE_BOXES if target.lines is None else DENSE_LINES
         return N <= most or (N <= _MOST_DENSE and N**2 <= _PAIRS_OF_THRESHOLD * len(target.F))
 
     def _flat_on_purpose(self) -> bool:
