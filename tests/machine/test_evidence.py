@@ -5,15 +5,8 @@ import pytest
 import reference
 from scipy.optimize import approx_fprime
 
-from covshift.machine.search import (
-    FAST,
-    FULL,
-    Evidence,
-    Layout,
-    find_kernel,
-    maximise,
-    posterior_mean,
-)
+from covshift.machine.evidence import Evidence, Layout, maximise
+from covshift.machine.search import FAST, FULL, find_kernel, posterior_mean
 from covshift.numerics.kernels import KernelSum
 
 ALL = ("linear", "rbf", "laplacian", "main_effects")

@@ -324,7 +324,7 @@ class Gaussian:
 #
 # The width of feature k is 1 / sqrt(r_k): a feature of relevance zero plays no part. The amplitudes
 # a are in units of the noise, so that reg = 1 is the penalty of largest evidence
-# (`covshift.machine.search` finds them).
+# (`covshift.machine.evidence` finds them).
 #
 # Columns of one feature, such as the levels of a category, count as one: n is the number of
 # features, and |u - v| of a feature is the sum over its columns over sqrt 2
