@@ -15,7 +15,7 @@ shares of the classes then shrinks them (`_shrunken`): on noise nothing but the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -152,8 +152,7 @@ def _newton(U: Real, classes: Real, w: Real, penalty: float, start: Real | None)
     def objective(coef: Real) -> float:
         return float(w @ _losses(A @ coef, classes) + 0.5 * np.sum(ridge * coef**2))
 
-    value = objective(coef)
-    for _ in range(_STEPS):
+    def step(coef: Real) -> Real:
         share = probabilities(A @ coef)[:, 1:]
         gradient = A.T @ (w[:, None] * (share - classes[:, 1:])) + ridge * coef
         together = (share[:, :, None] * A[:, None, :]).reshape(len(A), k * p)
@@ -162,16 +161,29 @@ def _newton(U: Real, classes: Real, w: Real, penalty: float, start: Real | None)
             own = slice(a * p, (a + 1) * p)
             hessian[own, own] += (A * (w * share[:, a])[:, None]).T @ A
         hessian[np.diag_indices(k * p)] += ridge.T.reshape(-1)
-        step = np.linalg.solve(hessian, gradient.T.reshape(-1)).reshape(k, p).T
-        size = 1.0
-        while (new := objective(coef - size * step)) > value and size > 1e-4:
+        return np.asarray(np.linalg.solve(hessian, gradient.T.reshape(-1)).reshape(k, p).T)
+
+    return _descended(coef, objective, step, lambda coef: coef)
+
+
+def _descended(
+    start: Real,
+    objective: Callable[[Real], float],
+    step: Callable[[Real], Real],
+    allowed: Callable[[Real], Real],
+) -> Real:
+    """Go steps of Newton's method, halved until they lower the objective at what is allowed."""
+    here, value = start, objective(start)
+    for _ in range(_STEPS):
+        whole, size = step(here), 1.0
+        while (new := objective(allowed(here - size * whole))) > value and size > 1e-4:
             size /= 2
         if new > value:
             break
-        coef, gained, value = coef - size * step, value - new, new
+        here, gained, value = allowed(here - size * whole), value - new, new
         if gained <= _TOLERANCE * max(1.0, abs(value)):
             break
-    return coef
+    return here
 
 
 def _shrunken(terms: Sequence[Real], classes: Real, w: Real, center: Real) -> tuple[Real, Real]:
@@ -203,7 +215,6 @@ def _stacked(
     """
     k = classes.shape[1] - 1
     precision = np.concatenate([np.full(k, 0.1), np.full(len(terms), _PRECISION)])
-    b = center.copy()
 
     def log_odds(b: Real) -> Real:
         added = (slope * term for slope, term in zip(b[k:], terms, strict=True))
@@ -212,8 +223,7 @@ def _stacked(
     def objective(b: Real) -> float:
         return float(w @ _losses(log_odds(b), classes) + 0.5 * precision @ (b - center) ** 2)
 
-    value = objective(b)
-    for _ in range(_STEPS):
+    def step(b: Real) -> Real:
         share = probabilities(log_odds(b))[:, 1:]
         residual = w[:, None] * (share - classes[:, 1:])
         gradient = precision * (b - center)
@@ -222,17 +232,11 @@ def _stacked(
         hessian = np.diag(precision) + _curvature(share, terms, w)
         held = np.concatenate([np.full(k, k > _MANY), (b[k:] <= 0) & (gradient[k:] > 0)])
         free = np.flatnonzero(~held)
-        step = np.zeros(len(b))
-        step[free] = np.linalg.solve(hessian[np.ix_(free, free)], gradient[free])
-        size = 1.0
-        while (new := objective(_projected(b - size * step, k))) > value and size > 1e-4:
-            size /= 2
-        if new > value:
-            break
-        gained, b, value = value - new, _projected(b - size * step, k), new
-        if gained <= _TOLERANCE * max(1.0, abs(value)):
-            break
-    return b
+        found = np.zeros(len(b))
+        found[free] = np.linalg.solve(hessian[np.ix_(free, free)], gradient[free])
+        return found
+
+    return _descended(center, objective, step, lambda b: _projected(b, k))
 
 
 def _curvature(share: Real, terms: Sequence[Real], w: Real) -> Real:

@@ -59,7 +59,7 @@ class LeaveOneOut:
     def _check_agreement(self, problem: FitProblem) -> None:
         """Refuse other data than those of the fit: they give another f."""
         basis = self._basis(problem.X)
-        f = _mixture([share * part.f(basis) for share, part in self._parts])
+        f = sum(share * part.f(basis) for share, part in self._parts)
         gap = np.abs(f - self._machine._f(problem.X)).max()
         if not gap <= _AGREE * max(np.ptp(problem.Y, axis=0).max(), np.abs(f).max() * 1e-6):
             raise InputError(
@@ -75,7 +75,7 @@ class LeaveOneOut:
         New rows may come in parts; the cost of each is its own.
         """
         if X is None:
-            errors = _mixture([share * part.errors for share, part in self._parts])
+            errors = sum(share * part.errors for share, part in self._parts)
             if len(self._kept) == self._N:
                 return np.asarray(self._Y + errors)
             found = self._machine._f(self._points(self._X))
@@ -86,7 +86,7 @@ class LeaveOneOut:
         found = np.empty((len(points), self._N, k))
         for rows in blocks(len(points), max(1, _ENTRIES // (self._N * k))):
             basis = self._basis(points[rows])
-            total = _mixture([share * part.values(basis) for share, part in self._parts])
+            total = sum(share * part.values(basis) for share, part in self._parts)
             if len(self._kept) < self._N:
                 found[rows] = self._machine._f(points[rows])[:, None, :]
             found[rows][:, self._kept] = total
@@ -210,10 +210,6 @@ def _read(
     return problem, Y
 
 
-def _mixture(parts: list[Real]) -> Real:
-    return np.asarray(sum(parts))
-
-
 def _on_landmarks(machine: Any) -> bool:
     return hasattr(machine, "coef_")
 
@@ -270,26 +266,30 @@ _ALONE = 1e-6  # share of 1'V1 below which the other rows hardly have an interce
 
 @dataclass(frozen=True)
 class LeftOut:
-    """f and all f_{-i} as coefficients of D basis functions, and of one for the intercept."""
+    """f and all f_{-i} as coefficients of r features of D basis functions, and of the intercept."""
 
-    coef: Real  # (D + 1, k), of f
+    W: Real  # (D, r): features of basis functions
+    coef: Real  # (r + 1, k), of f
     errors: Real  # (N, k): f_{-i}(x_i) - y_i
-    moves: tuple[tuple[Real, Real], ...]  # (D + 1, N) and (N, k): f_{-i} - f is their sum
+    moves: list[tuple[Real, Real]]  # (r + 1, N) and (N, k): f_{-i} - f is their sum
     alone: Rows  # rows without which the others have no intercept, and which were fitted again,
-    others: Real  # (D + 1, alone, k): the coefficients then
+    others: Real  # (r + 1, alone, k): the coefficients then
 
     def f(self, basis: Real) -> Real:
         """Return f from basis functions (rows, D): (rows, k)."""
-        return np.asarray(basis @ self.coef[:-1] + self.coef[-1])
+        return np.asarray(self._features(basis) @ self.coef)
 
     def values(self, basis: Real) -> Real:
-        """Return all f_{-i} from basis functions (rows, D): (rows, N, k); O(D) per entry."""
-        found = np.repeat(self.f(basis)[:, None, :], len(self.errors), axis=1)
+        """Return all f_{-i} from basis functions (rows, D): (rows, N, k); O(r) per entry."""
+        B = self._features(basis)
+        found = np.repeat((B @ self.coef)[:, None, :], len(self.errors), axis=1)
         for move, size in self.moves:
-            found += (basis @ move[:-1] + move[-1])[:, :, None] * size
-        if len(self.alone):
-            found[:, self.alone] = np.tensordot(basis, self.others[:-1], 1) + self.others[-1]
+            found += (B @ move)[:, :, None] * size
+        found[:, self.alone] = np.tensordot(B, self.others, 1)
         return found
+
+    def _features(self, basis: Real) -> Real:
+        return np.column_stack([basis @ self.W, np.ones(len(basis))])
 
 
 def left_out(
@@ -305,57 +305,44 @@ def left_out(
     N, r = Psi.shape
     B = np.column_stack([Psi, np.ones(N)])
 
-    def solved(V: VOperator, B: Real) -> tuple[Real, Callable[[Real], Real]] | None:
+    def fitted(V: VOperator, B: Real, Y: Real) -> tuple[Real, Any]:
+        """Return the coefficients (r + 1, k), and what is left of the system."""
         VB = np.asarray(V.matmat(B))
         G = B.T @ VB
         if G[r, r] <= 0:
-            return None
+            coef = np.zeros((r + 1, Y.shape[1]))
+            coef[r] = Y.mean(axis=0) if exact else 0.0
+            return coef, None
         G[np.diag_indices(r)] += reg
-        return VB, _inverse((G + G.T) / 2)
+        inverse = _inverse((G + G.T) / 2)
+        return inverse(VB.T @ Y), (VB, inverse)
 
-    def unseen(Y: Real) -> Real:
-        coef = np.zeros((r + 1, Y.shape[1]))
-        coef[r] = Y.mean(axis=0) if exact else 0.0
-        return coef
-
-    def on_landmarks(coef: Real) -> Real:
-        return np.vstack([W @ coef[:-1], coef[-1:]])
-
-    def without(i: int) -> Real:
-        rest = np.delete(np.arange(N), i)
-        system = solved(V.subset(rest), B[rest])
-        if system is None:
-            return unseen(Y[rest])
-        return system[1](system[0].T @ Y[rest])
-
-    system = solved(V, B)
-    if system is None:
-        coef = unseen(Y)
-        found = _refitted(coef, B, Y, np.arange(N), without)
-    else:
+    coef, system = fitted(V, B, Y)
+    errors, alone = np.zeros_like(Y), np.arange(N)
+    moves: list[tuple[Real, Real]] = []
+    if system is not None:
         VB, inverse = system
-        by_outcome = inverse(VB.T)
-        coef = by_outcome @ Y
-        residual = B @ coef - Y
+        by_outcome, residual = inverse(VB.T), B @ coef - Y
         left = 1 - np.einsum("ij,ji->i", B, by_outcome)[:, None]  # 1 - H_ii
         if is_diagonal(V):
             errors = residual / np.where(left > 0, left, 1.0)
-            moves = _joined([(by_outcome, errors)])
+            moves = [(by_outcome, errors.copy())]
         else:
             by_force = inverse(B.T)
             P = np.einsum("ij,ji->i", B, by_force)[:, None]
             d = np.asarray(V.diagonal()) - np.einsum("ij,ji->i", VB, by_outcome)
             pull = np.asarray(V.matmat(residual))
             errors, forces = _two_unknowns(left, P, np.maximum(d, 0)[:, None], residual, pull)
-            moves = _joined([(by_outcome, errors), (by_force, forces)])
-        found = _mended(LeftOut(coef, errors, moves, *_none(coef)), V, B, Y, without)
-    return LeftOut(
-        on_landmarks(found.coef),
-        found.errors,
-        tuple((on_landmarks(move), size) for move, size in found.moves),
-        found.alone,
-        np.concatenate([np.tensordot(W, found.others[:-1], 1), found.others[-1:]]),
-    )
+            moves = [(by_outcome, errors.copy()), (by_force, forces)]
+        V1 = VB[:, r]
+        rest = V1.sum() - 2 * V1 + np.asarray(V.diagonal())  # 1'V1 without row i
+        alone = np.flatnonzero(rest <= _ALONE * V1.sum())
+    others = np.zeros((r + 1, len(alone), Y.shape[1]))
+    for j, i in enumerate(alone):
+        rows = np.delete(np.arange(N), i)
+        others[:, j], _ = fitted(V.subset(rows), B[rows], Y[rows])
+        errors[i] = B[i] @ others[:, j] - Y[i]
+    return LeftOut(W, coef, errors, _joined(moves), alone, others)
 
 
 def _inverse(G: Real) -> Callable[[Real], Real]:
@@ -376,40 +363,9 @@ def _two_unknowns(a: Real, b: Real, d: Real, residual: Real, pull: Real) -> tupl
     return (a * residual + b * pull) / determinant, (a * pull - d * residual) / determinant
 
 
-def _joined(moves: list[tuple[Real, Real]]) -> tuple[tuple[Real, Real], ...]:
+def _joined(moves: list[tuple[Real, Real]]) -> list[tuple[Real, Real]]:
     """Add up the moves of a single output, so that new rows need one product."""
-    if moves[0][1].shape[1] > 1:
-        return tuple(moves)
-    for move, size in moves:
-        move *= size[:, 0]
-    total = moves[0][0]
-    for move, _ in moves[1:]:
-        total += move
-    return ((total, np.ones((total.shape[1], 1))),)
-
-
-def _none(coef: Real) -> tuple[Rows, Real]:
-    return np.empty(0, dtype=np.intp), np.empty((len(coef), 0, coef.shape[1]))
-
-
-def _mended(
-    left_out: LeftOut, V: VOperator, B: Real, Y: Real, without: Callable[[int], Real]
-) -> LeftOut:
-    """Fit again without the row, if there is one, that alone holds the intercept."""
-    V1 = np.asarray(V.matmat(np.ones((len(Y), 1))))[:, 0]
-    rest = V1.sum() - 2 * V1 + np.asarray(V.diagonal())  # 1'V1 without row i
-    alone = np.flatnonzero(rest <= _ALONE * V1.sum())
-    if not len(alone):
-        return left_out
-    again = _refitted(left_out.coef, B, Y, alone, without)
-    errors = left_out.errors.copy()
-    errors[alone] = again.errors[alone]
-    return LeftOut(left_out.coef, errors, left_out.moves, alone, again.others)
-
-
-def _refitted(coef: Real, B: Real, Y: Real, rows: Rows, without: Callable[[int], Real]) -> LeftOut:
-    """Fit again without each of some rows; B (N, D + 1) are the basis functions at all rows."""
-    others = np.stack([without(i) for i in rows], axis=1)
-    errors = np.zeros_like(Y)
-    errors[rows] = np.einsum("id,dik->ik", B[rows], others) - Y[rows]
-    return LeftOut(coef, errors, (), rows, others)
+    if not moves or moves[0][1].shape[1] > 1:
+        return moves
+    total = sum(move * size[:, 0] for move, size in moves)
+    return [(np.asarray(total), np.ones((len(moves[0][1]), 1)))]
