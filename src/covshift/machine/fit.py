@@ -203,54 +203,39 @@ def check_problem(
     """
     names = validation.column_names(X) if frame is None else list(frame.columns)
     groups = groups_of(X) if frame is None else frame.groups
-    if validation.is_margins(validation.unwrap_target(X_target)):
-        X_target = AtCuts.of(validation.unwrap_target(X_target), X)
-    if isinstance(X_target, AtCuts):
+    cuts = validation.unwrap_target(X_target)
+    if validation.is_margins(cuts):
+        cuts = AtCuts.of(cuts, X)
+    if isinstance(cuts, AtCuts):
         validation.refuse_target_weights(target_weight=given.target_weight)
         if kernel_given:
             raise InputError(
                 "kernel='precomputed' has no columns in common with the margins. Make V "
                 "first: correction=Precomputed(v_matrix(X, margins)), without X_target."
             )
-        found = _check_at_cuts(X, Y, X_target, given, frame, names, columns)
-        return _of_features(found, groups, ordered=columns is None)
-    given = given.for_target(X_target)
-    X, T = validation.check_host_samples(X, X_target)
-    weights, target = given.of_rows(len(X)), given.of_target(len(T))
-    every = kernel_given or streamed
+        X = to_numpy(validation.check_points(X, "X")).astype(np.float64)
+        weights = given.of_rows(len(X))
+        T, share = value_rows(cuts.margins, cuts.X, X, weights.w, frame)
+        target = RowWeights(share * len(share))
+    else:
+        cuts, given = None, given.for_target(X_target)
+        X, T = validation.check_host_samples(X, X_target)
+        weights, target = given.of_rows(len(X)), given.of_target(len(T))
+        share = target.share
     ordered = columns is None and not streamed
     if columns is None:
+        every = kernel_given or streamed
         columns = np.arange(X.shape[1]) if every else _varying_columns(X, T, names)
     rows = np.flatnonzero(weights.kept)
     weights = weights.take(rows)
     if kernel_given:
         X = X[np.ix_(rows, rows)]
-        T, target = X, weights
+        T, share, target = X, weights.share, weights
     else:
         X, T = X[np.ix_(rows, columns)], T[:, columns]
-    found = FitProblem(X, Y[rows], weights.w, T, target.share, columns, weights, target)
+    seen = None if cuts is None else cuts.rows(rows).varying()
+    found = FitProblem(X, Y[rows], weights.w, T, share, columns, weights, target, seen)
     return found if kernel_given else _of_features(found, groups, ordered=ordered)
-
-
-def _check_at_cuts(
-    X: Any,
-    Y: Real,
-    cuts: AtCuts,
-    given: GivenWeights,
-    frame: TableEncoder | None,
-    names: list[str] | None,
-    columns: Rows | None,
-) -> FitProblem:
-    X = to_numpy(validation.check_points(X, "X")).astype(np.float64)
-    weights = given.of_rows(len(X))
-    T, share = value_rows(cuts.margins, cuts.X, X, weights.w, frame)
-    columns = _varying_columns(X, T, names) if columns is None else columns
-    rows = np.flatnonzero(weights.kept)
-    weights = weights.take(rows)
-    X, T = X[np.ix_(rows, columns)], T[:, columns]
-    target = RowWeights(share * len(share))
-    seen = cuts.rows(rows).varying()
-    return FitProblem(X, Y[rows], weights.w, T, share, columns, weights, target, seen)
 
 
 def _of_features(found: FitProblem, groups: Rows | None, *, ordered: bool = True) -> FitProblem:

@@ -146,7 +146,8 @@ class LandmarksFit(FittedFunction):
     def _stream_of(self, problem: FitProblem, correction: Any, kernel: Any, Z: Real) -> Primal:
         """Return the sums over all rows of a problem in memory."""
         target_sums = problem.target_sums(correction, problem.X)
-        stream = self._primal(kernel, Z, target_sums, problem.units)
+        example = problem.X[:1] if is_torch(problem.X) else None
+        stream = self._primal(kernel, Z, target_sums, problem.units, example)
         stream.add(problem.X, problem.Y, problem.w)
         return stream
 
@@ -186,17 +187,10 @@ class LandmarksFit(FittedFunction):
         problem = check_device_problem(X, Y, X_target, weights)
         self.correction_ = self._one_correction()
         self._columns = problem.columns
-        self._stream = None
         problem.warn_if_apart(self, self.correction_, stacklevel=4)
         if self._kernel.searched:
             problem = problem.in_double()  # its parts differ in size: single precision loses some
-        kernels = self._choose_kernels(problem)
-        Z = self._landmarks(problem)
-        kernel = self._best_of(kernels)
-        target_sums = problem.target_sums(self.correction_, problem.X)
-        stream = self._primal(kernel, Z, target_sums, problem.units, example=problem.X[:1])
-        stream.folds = stream.partial(problem.X, problem.Y, problem.w)
-        self._solve(stream)
+        self._fit_on_landmarks(problem, self._choose_kernels(problem), chooses=False)
         self.__dict__.pop("_sample", None)
         for name in ("coef_", "intercept_", "landmarks_"):
             setattr(self, name, like(getattr(self, name), X))
