@@ -1,8 +1,8 @@
 """How far does the deal of folds move an answer, in units of its standard error?
 
-Every problem is answered with several deals of folds, and in forms that should not matter: numbers
-of single precision, columns of the other sign and in another order, rows in another order, every
-row as its own cluster. "one deal" is a single deal of five folds, "now" what the library does.
+Every problem is answered with several seeds of the folds, and in forms that should not matter:
+numbers of single precision, columns of the other sign and in another order, rows in another order,
+every row as its own cluster. "one deal" is n_rep=1, "now" what the library does.
 
     product     y = x0 + x1 x2 + e, four normal columns; the target is shifted by .5
     rare        2% of zeros and ones, whatever the columns
@@ -10,16 +10,12 @@ row as its own cluster. "one deal" is a single deal of five folds, "now" what th
     margins     the same with the margins of three columns and of two pairs as the target
     evaluate    accuracy of a fixed score of two columns; errors depend on their product
     banknote, cancer, diabetes    the label, for rows of a larger first column
-
-The rule for the number of deals was settled on `product` and `rare` with other seeds, and on two
-other problems (zeros and ones by a logistic model; categories); the real tables settled nothing.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -27,11 +23,6 @@ import pandas as pd
 from harness import Work, main, runs, table
 from sklearn.linear_model import LinearRegression
 
-import covshift.engine.explanation as explanation
-import covshift.engine.outcome as outcome
-import covshift.engine.problem as problem
-import covshift.evaluations.problem as scored
-import covshift.numerics.crossfit as crossfit
 from covshift import Margins, Predictions, estimate, evaluate
 
 TITLE = "How far the deal of folds moves an answer"
@@ -42,31 +33,6 @@ SMALL = 120  # rows up to which forms are tried
 SEEDS = 4
 MODELS = {"ours": None, "linear": LinearRegression()}
 RUNS = {"ours": 80, "linear": 200}
-COPIES = ("once", "twice", "twice, copies apart")
-ROW_HASH = crossfit.row_hash
-
-
-@contextmanager
-def dealt(seed: int, one: bool):
-    """Deal folds by another seed; ``one``: once."""
-    counts = {"ridge_deals": outcome.ridge_deals, "costly_deals": outcome.costly_deals}
-    crossfit._SEED = seed
-    crossfit.row_hash = lambda X, seed=0, units=None, own=seed: ROW_HASH(
-        X, seed + 7919 * own, units
-    )
-    rooms = (outcome, problem, scored, explanation)
-    for room in rooms if one else ():
-        for name in counts:
-            if hasattr(room, name):
-                setattr(room, name, lambda *rows: 1)
-    try:
-        yield
-    finally:
-        crossfit._SEED, crossfit.row_hash = 0, ROW_HASH
-        for room in rooms:
-            for name, count in counts.items():
-                if hasattr(room, name):
-                    setattr(room, name, count)
 
 
 def draw(name, N, seed=0):
@@ -133,7 +99,6 @@ def forms(name, X, y, T):
     yield "cluster", (X, y, T), {"cluster": np.arange(len(X))}
     if name == "margins":
         yield "columns", (X, y, T), {"turned": True}
-        yield "random_state", (X, y, T), {"random_state": 1}
         return
     if name == "evaluate":  # whose scores are by columns
         return
@@ -145,16 +110,14 @@ def forms(name, X, y, T):
 def measure(name, N, one, seeds):
     """Spread over deals, and the largest change by a form, in standard errors; seconds."""
     given = draw(name, N)
-    start, values = time.process_time(), []
-    for seed in range(seeds):
-        with dealt(seed, one):
-            values.append(ask(name, *given))
+    start = time.process_time()
+    once = {"n_rep": 1} if one and name != "evaluate" else {}
+    values = [ask(name, *given, random_state=seed, **once) for seed in range(seeds)]
     took = (time.process_time() - start) / seeds
     value, error = values[0]
     moved = {}
     for form, changed, options in forms(name, *given) if N <= SMALL else ():
-        with dealt(0, one):
-            moved[form] = abs(ask(name, *changed, **options)[0] - value) / error
+        moved[form] = abs(ask(name, *changed, **once, **options)[0] - value) / error
     return np.std([v for v, _ in values], ddof=1) / error, moved, took
 
 
@@ -163,31 +126,13 @@ def coverage(name, one, runs):
     truth, found = 0.5 + 0.25, []
     for seed in range(runs):
         X, y, T = draw("product", 120, 1_000 + seed)
-        with dealt(0, one):
-            answer = estimate(X, y, T, outcome_model=MODELS[name])
+        answer = estimate(X, y, T, outcome_model=MODELS[name], n_rep=1 if one else None)
         found.append([answer.value, *answer.interval])
     value, low, high = np.array(found).T
     covers = 100 * np.mean((low <= truth) & (truth <= high))
     rest = [np.sqrt(np.mean((value - truth) ** 2)), value.mean() - truth]
     cells = [f"{covers:.1f}", f"{np.mean(high - low):.3f}", *(f"{part:.4f}" for part in rest)]
     return [name, "one deal" if one else "now", *cells, runs]
-
-
-def copies(name, how, count):
-    """Root mean squared distance to the mean answer of N = 120 rows, once or each of them twice."""
-    known = crossfit._copies
-    if how == "twice, copies apart":
-        crossfit._copies = lambda X, key, y: None
-    try:
-        values = []
-        for seed in range(count):
-            X, y, T = draw(name, 120, 2_000 + seed)
-            if how != "once":
-                X, y = np.repeat(X, 2, axis=0), np.repeat(y, 2)
-            values.append(ask(name, X, y, T)[0])
-    finally:
-        crossfit._copies = known
-    return [name, how, f"{np.std(values):.4f}", f"{np.mean(values):.4f}", count]
 
 
 def works(share, quick):
@@ -200,13 +145,9 @@ def works(share, quick):
         jobs, seeds, counts = [("categories", 60)], 2, {"linear": 2}
     both = [(*job, one, seeds) for job in jobs for one in (True, False)]
     covers = [(name, one, count) for name, count in counts.items() for one in (True, False)]
-    problems = ("categories",) if quick else ("product", "categories")
-    count = 2 if quick else 15 * seeds
-    twice = [(name, how, count) for name in problems for how in COPIES]
     return [
         Work("deals", measure, both, 25.0),
         Work("covers", coverage, covers, 120.0),
-        Work("copies", copies, twice[:1] if quick else twice, 60.0),
     ]
 
 
@@ -233,13 +174,6 @@ def report(found):
         "## How often intervals cover",
         "Of the mean of y = x0 + x1 x2 + e at N = 120, at 95%.",
         table(["outcome model", "", "covers (%)", "length", "RMSE", "bias", "runs"], covers),
-        "## Rows that are there twice",
-        "Answers of N = 120 drawn rows, of the same rows twice, and of these where copies are "
-        "taken for other rows, so that models predict rows of which they have seen a copy.",
-        table(
-            ["problem", "rows", "standard deviation", "mean", "runs"],
-            [line for _, line in found["copies"]],
-        ),
     ]
 
 

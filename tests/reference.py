@@ -504,41 +504,6 @@ def averaged_cross_fit(fit, X, y, T, deals):
     return train, np.mean(target, axis=0)
 
 
-def ridge_left_out(X, y, deals, w):
-    """Left-out predictions (N,) of ridge regressions, each row by fits without its fold.
-
-    Columns of numbers in units of their spread over all rows; the penalty, of a grid, has the least
-    error of all rows left out one at a time.
-    """
-    N, share = len(y), w / w.sum()
-    B = (X - share @ X) / np.sqrt(share @ (X - share @ X) ** 2)
-    A = np.column_stack([np.ones(N), B])
-
-    def coefs(rows, penalty):
-        own, s = A[rows], share[rows]
-        ridge = np.diag([0.0] + [penalty] * B.shape[1])
-        return np.linalg.solve(own.T @ (s[:, None] * own) + ridge, own.T @ (s * y[rows]))
-
-    unit = np.trace(B.T @ (share[:, None] * B)) / B.shape[1]
-    best, least = None, np.inf
-    for penalty in np.logspace(-6, 4, 21) * unit:
-        error = 0.0
-        for i in range(N):
-            rows = [j for j in range(N) if j != i]
-            error += share[i] * (y[i] - A[i] @ coefs(rows, penalty)) ** 2
-        if error < least:
-            best, least = penalty, error
-    found = np.zeros(N)
-    for fold in deals:
-        for k in sorted(set(fold)):
-            b = coefs(np.flatnonzero(fold != k), best)
-            found[fold == k] += A[fold == k] @ b / len(deals)
-    return found
-
-
-# Performance on the target: rows one at a time, pairs of rows for what is ranked.
-
-
 def calibrated_variance(y, f, w, d, cluster):
     """Variance of a mean under weights w, calibrated from d: regression by d, residuals times w."""
     mu = np.average(y, weights=w)
@@ -587,34 +552,6 @@ def likeliest_on_a_grid(seen, weight, steps=200):
         grid = [[a, b, steps - a - b] for a in range(steps + 1) for b in range(steps + 1 - a)]
     found = [[part / steps for part in shares] for shares in grid]
     return max(found, key=lambda shares: log_likelihood(shares, seen, weight))
-
-
-def beyond_noise(rest, moved, full):
-    """max(0, 1 - v / D^2) of sum_i moved_i rest_i, both summed over the columns of rest."""
-    noise = signal = 0.0
-    for k in range(len(rest[0])):
-        mean = sum(full[i] * rest[i][k] for i in range(len(rest)))
-        noise += sum(moved[i] ** 2 * (rest[i][k] - mean) ** 2 for i in range(len(rest)))
-        signal += sum(moved[i] * rest[i][k] for i in range(len(rest))) ** 2
-    return max(0.0, 1 - noise / signal) if signal > 0 else 0.0
-
-
-def leaning_shares(rest, w, u, groups=None):
-    """Lean, trust, and the share of every residual: trust (lean w / sum w + (1 - lean) u / sum u).
-
-    Both are the largest of those of all rows and of each group, whose residuals elsewhere are zero.
-    """
-    N = len(rest)
-    w, u = ([value / sum(weights) for value in weights] for weights in (w, u))
-    kept = [[True] * N]
-    if groups is not None:
-        kept += [[group == one for group in groups] for one in sorted(set(groups))]
-    rests = [[[inside[i] * value for value in rest[i]] for i in range(N)] for inside in kept]
-    moved = [w[i] - u[i] for i in range(N)]
-    lean = max(beyond_noise(one, moved, w) for one in rests)
-    both = [lean * w[i] + (1 - lean) * u[i] for i in range(N)]
-    trust = max(beyond_noise(one, both, both) for one in rests)
-    return lean, trust, [trust * value for value in both]
 
 
 def judged_by_pairs(y, q, q_target, s, s_target, residual_share, share):

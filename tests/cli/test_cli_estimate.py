@@ -24,7 +24,7 @@ from covshift import (
     Total,
     estimate,
 )
-from covshift.engine.methods import METHODS
+from covshift.engine.measures import METHODS
 from covshift.estimates import Median, Trimmed
 from covshift.files.frame import read_frame
 

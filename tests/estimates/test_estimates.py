@@ -8,7 +8,7 @@ from scipy import stats
 from sklearn.pipeline import make_pipeline
 
 import covshift
-from covshift.engine.outcome import BrokenLines, LeaveOneOutRidge, LevelUnits
+from covshift.engine.ridge import BrokenLines, LeaveOneOutRidge
 from covshift.numerics.parallel import one_blas_thread
 from covshift.numerics.statistics import weighted_mean, weighted_risk
 
@@ -169,14 +169,6 @@ def test_the_effects_of_levels_are_shrunken_by_their_rows():
     assert 0.3 < k < 4  # variance of the noise by that of the effects: one
     np.testing.assert_allclose(np.median(left[20:]), 30 / (30 + k), atol=0.05)
     assert np.mean((found - effects) ** 2) < 0.8 * np.mean((means - effects) ** 2)
-
-
-def test_rows_of_rare_levels_are_as_far_apart_as_those_of_common_ones():
-    X = np.column_stack([np.arange(12.0) < 1, np.arange(12.0) < 6, np.arange(12.0)])
-    scaled = (X - X.mean(axis=0)) / X.std(axis=0)
-    found = LevelUnits().fit_transform(scaled)
-    np.testing.assert_allclose(np.ptp(found, axis=0)[:2], 1.0)
-    np.testing.assert_array_equal(found[:, 2], scaled[:, 2])
 
 
 def test_the_additive_regression_of_constant_columns_is_the_mean():

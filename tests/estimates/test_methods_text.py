@@ -195,7 +195,7 @@ CASES = {
         ["up to 1.5-fold", "Tan 2006"],
         [],
     ),
-    "evaluate": (judged, ["accuracy of LogisticRegression", "noise", "Steingrimsson"], []),
+    "evaluate": (judged, ["accuracy of LogisticRegression", "jackknife over the folds"], ["tilt"]),
     "evaluate weights": (
         lambda: judged(method="weights", weighter="entropy"),
         ["metrics of the weighted labelled rows"],

@@ -31,7 +31,7 @@ from covshift import (
 from covshift.data import Samples
 from covshift.datasets import make_survey
 from covshift.engine.columns import ColumnSets
-from covshift.engine.methods import Signal
+from covshift.engine.measures import Signal
 from covshift.engine.robustness import Robustness, benchmark, robustness_value
 from covshift.engine.sensitivity import Bound
 from covshift.exceptions import InputError

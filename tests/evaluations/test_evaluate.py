@@ -421,13 +421,13 @@ def test_the_positive_class_and_the_threshold(ask):
 def test_calibrated_scores_are_those_of_a_logistic_regression_by_folds(ask):
     found = ask(metrics="brier")
     odds, t = (np.log(p[:, 1] / p[:, 0]) for p in map(Scorer().predict_proba, (X, T)))
-    dealt, _ = deals(X, Y.astype(float), 5, 4)
+    dealt = deals(X, Y.astype(float), 5, 5)
     for method, weight in (("cbpe", np.ones(N)), ("pape", W)):
         q = 0
         for fold, k in product(dealt, range(5)):
             kept = fold != k
             fitted = LogisticRegression(C=1e12).fit(odds[kept][:, None], Y[kept], weight[kept])
-            q = q + fitted.predict_proba(t[:, None])[:, 1] / 20
+            q = q + fitted.predict_proba(t[:, None])[:, 1] / 25
         s = Scorer().predict_proba(T)[:, 1]
         expected = np.mean(q * (1 - s) ** 2 + (1 - q) * s**2)
         assert values(found, method)["brier"] == pytest.approx(expected, abs=2e-4)
@@ -473,9 +473,9 @@ def test_the_outcome_model_learns_from_rows_that_trained_the_model(ask):
     trained = np.arange(N) < 70
     found = ask(trained_on=trained, outcome_model=LogisticRegression(C=1.0), metrics="accuracy")
     q = 0
-    for fold, k in product(deals(X[70:], Y[70:].astype(float), 5, 4)[0], range(5)):
+    for fold, k in product(deals(X[70:], Y[70:].astype(float), 5, 5), range(5)):
         rows = np.concatenate([np.arange(70, N)[fold != k], np.arange(70)])
-        q = q + LogisticRegression(C=1.0).fit(X[rows], Y[rows]).predict_proba(T)[:, 1] / 20
+        q = q + LogisticRegression(C=1.0).fit(X[rows], Y[rows]).predict_proba(T)[:, 1] / 25
     expected = np.mean(np.where(Scorer().predict(T) == 1, q, 1 - q))
     assert values(found, "model")["accuracy"] == pytest.approx(expected, abs=1e-4)
 

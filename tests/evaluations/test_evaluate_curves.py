@@ -309,7 +309,7 @@ def test_the_metric_calibration_curve_is_one_line_per_bin(ask):
 
 
 @pytest.mark.thorough
-def test_bins_that_lean_to_the_outcome_model_have_the_lines_of_the_metric():
+def test_bins_of_the_outcome_model_have_the_lines_of_the_metric():
     rows = evaluate(Predictions(P, Q), X, Y, T, metrics=["calibration_curve"])
     curve = rows.curves[0].reliability
     lines = [row for row in rows if row.metric.startswith("calibration")]
@@ -505,7 +505,7 @@ def test_few_labels_of_the_target_check_the_bins_that_they_are_in(ask):
     checks = found.table.where(method="labels")
     for k, check in enumerate(checks):
         share = found.curves[0].reliability.share[k]
-        assert np.clip(found.same(check, "dr").value, 0, 1) == pytest.approx(share)
+        assert np.clip(found.same(check, "model").value, 0, 1) == pytest.approx(share)
         if (place == k).any():
             assert check.value == pytest.approx(labels[place == k].mean())
         else:

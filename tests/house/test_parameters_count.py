@@ -11,7 +11,7 @@ from covshift import registry
 from covshift.weights import CDFWeights
 
 MOST = {
-    covshift.estimate: 18,
+    covshift.estimate: 20,
     covshift.evaluate: 18,
     covshift.VSVC: 10,
     covshift.VSVR: 10,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,11 +10,10 @@ from reference import design_variance, doubly_robust, ratio_of
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from covshift.data import Groups, Samples
-from covshift.engine.methods import METHODS, Engine, Signal
+from covshift.engine.measures import METHODS, Measures, Signal
 from covshift.engine.problem import Problem
 from covshift.engine.weights import Weights
 from covshift.estimates import regressions
-from covshift.estimates.quantities import Mean
 from covshift.numerics.crossfit import CrossFit, Features
 from covshift.numerics.influence import Design, Influence, mean_influence
 from covshift.weights import Discriminative, EntropyBalancing
@@ -27,7 +24,7 @@ def weights_of(w, M=1):
 
 
 def engine_of(w, share, **options):
-    return Engine(np.ones(len(w)), weights_of(w, len(share)), share, **options)
+    return Measures(np.ones(len(w)), weights_of(w, len(share)), share, **options)
 
 
 def made_up(seed, N=25, M=15, k=1, K=3):
@@ -263,7 +260,7 @@ def fitted(problem, method, family):
     y = outcomes(problem, binary=family == "logistic")
     signal = problem.indicator(y, "b") if family == "logistic" else problem.numbers(y, "y")
     X, T = (np.column_stack([np.ones(len(p)), p]) for p in (problem.sample.X, problem.sample.T))
-    return regressions._solve(problem, signal, X, T, family, method)
+    return regressions._solve(problem.measures, signal, X, T, family, method)
 
 
 QUANTITIES = (mean, ratio, group, difference, cdf, linear, logistic)
@@ -408,28 +405,3 @@ def test_influence_under_odds_is_the_derivative_with_the_regression_solved_again
         (target, lambda v: mean(d, v), share),
     ):
         assert_derivative(psi, derivative, weight, atol=tolerance)
-
-
-@pytest.mark.parametrize("binary", [False, True])
-def test_an_estimate_that_leans_has_the_full_error_and_what_it_leaves_out(binary):
-    """Var = full weights' variance + ((1 - a) D)^2, by sums over rows (`engine.methods`)."""
-    w = np.random.default_rng(3).exponential(size=N)
-    problem = problem_of(w=w / w.mean())
-    problem = replace(
-        problem,
-        sample=replace(problem.sample, groups=None),
-        weights=replace(problem.weights, steady=np.ones(N)),
-    )
-    y = outcomes(problem, binary)
-    found = next(Mean().items(problem, y, "y")).numbers["dr"]
-    signal = problem.indicator(y, "y") if binary else problem.numbers(y, "y")
-    w, s = problem.weights.final, problem.sample.share
-    rest, h = (signal.values - signal.h.train)[:, 0], signal.h.target[:, 0]
-    full, even = w @ rest / w.sum(), rest.mean()
-    noise = sum((w[i] / w.sum() - 1 / N) ** 2 * (rest[i] - full) ** 2 for i in range(N))
-    a = max(0.0, 1 - noise / (full - even) ** 2)
-    assert found.value == pytest.approx(s @ h + even + a * (full - even))
-    train = sum((w[i] / w.sum() * (rest[i] - full)) ** 2 for i in range(N)) * N / (N - 1)
-    target = sum((s[q] * (h[q] - s @ h)) ** 2 for q in range(M)) * M / (M - 1)
-    left = ((1 - a) * (full - even)) ** 2
-    assert found.standard_error == pytest.approx(np.sqrt(train + target + left), rel=1e-6)

@@ -43,8 +43,8 @@ class Arguments(Judged, Design, NeededLabel, Doubts):
 
     Method:
       --method dr|weights|model|cbpe|pape|none  doubly robust, weights alone, outcome model alone,
-        calibrated scores, the same weighted, or the sample as it is (default: dr, and with labels
-        of the target both; all are in the table of -o)
+        calibrated scores, the same weighted, or the sample as it is (default: model, and with
+        labels of the target both; all are in the table of -o)
 
     Output:
       -o, --output FILE  write the table of all methods (CSV; TSV for .tsv) to FILE
@@ -118,7 +118,7 @@ def evaluations_of(options: Arguments) -> tuple[Evaluations, list[Note], Labelle
             predictions_of(samples, options, judged, name),
             replace(samples.both, beside={**samples.both.beside, "batch": batch}),
             metrics=list(options.metric) or judged.metrics(samples.labels),
-            method=options.method or (None if by_shares or options.target_label else "dr"),
+            method=options.method,
             weighter=options.weighter,
             restrict=options.restrict,
             confidence=options.confidence,

@@ -50,7 +50,7 @@ from ..data.row_weights import kish
 from ..margins.features import moment_features
 from ..numerics.array import Flags, Real, Rows
 from ..numerics.influence import Design, Influence
-from .outcome import BrokenLines, LeaveOneOutRidge
+from .ridge import BrokenLines, LeaveOneOutRidge
 
 _EXACT = 8  # features, up to which all sets are solved
 _ORDERS = 100  # pairs of an order and its reverse, at most

@@ -64,7 +64,8 @@ from ..show.table import Cell, Column, Record, Table
 from ..show.words import as_date, meant, printable, readable, shown
 from .columns import ColumnSets
 from .intervals import Errors
-from .outcome import FEW_ROWS, BrokenLines, mixture, predict, tree_settings
+from .ridge import BrokenLines
+from .stack import FEW_ROWS, mixture, predict, tree_settings
 
 TOGETHER = "not attributed"
 WITHIN, OUTCOMES = "mix of rows in the shared region", "outcome given the columns"

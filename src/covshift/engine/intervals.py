@@ -39,7 +39,6 @@ class Errors:
         *,
         proportion: bool = False,
         positive: bool = False,
-        besides: float = 0.0,
     ) -> Number:
         """Return an estimate (one column) with its interval.
 
@@ -47,13 +46,13 @@ class Errors:
         two samples' parts. A proportion: the same on the logit scale, or the exact binomial
         interval of the effective sample size where all rows agree. What is ``positive``, such as a
         mean of squares: on the logarithmic scale. Where the value is small beside its error, these
-        scales reach too far: an end is at most three times t se away. ``besides`` is an error that
-        the influence values do not hold.
+        scales reach too far (.9992 +- .005 would have the interval .007 to 1): an end is at most
+        three times t se away.
         """
         value = float(influence.value[0])
         if not np.isfinite(value):
             return Number(np.nan, np.nan, -np.inf, np.inf)
-        error, t = self.error(influence, besides)
+        error, t = self.error(influence)
         if positive and value > 0 and np.isfinite(t * error):
             factor = float(np.exp(min(t * error / value, 700.0)))
             high = min(value * factor, value + _FAR * t * error)
@@ -63,7 +62,7 @@ class Errors:
             return Number(max(0.0, value), error, 0.0, max(0.0, value) + reach)
         return interval_of(value, error, t, self, proportion=proportion)
 
-    def error(self, influence: Influence, besides: float = 0.0) -> tuple[float, float]:
+    def error(self, influence: Influence) -> tuple[float, float]:
         """Standard error of one column, and the quantile of Student's distribution."""
         zero = np.zeros_like(influence.target)
         train = float(
@@ -73,10 +72,11 @@ class Errors:
         if influence.target.any():
             alone = Influence(influence.value, influence.target, np.zeros((0, 1)))
             target = float(alone.standard_error(Design.simple(len(influence.target)))[0])
-        unit = max(train, target, besides)
+        apart = float(np.abs(influence.apart).max())
+        unit = max(train, target, apart)
         if not 0 < unit < np.inf:
             return unit, self.quantile(unit, 0.0)
-        here, there = (train / unit) ** 2 + (besides / unit) ** 2, (target / unit) ** 2
+        here, there = (train / unit) ** 2 + (apart / unit) ** 2, (target / unit) ** 2
         return float(unit * np.sqrt(here + there)), self.quantile(here, there)
 
     def quantile(self, train: float, target: float) -> float:

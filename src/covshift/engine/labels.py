@@ -43,14 +43,14 @@ from ..data.groups import Groups
 from ..data.row_weights import kish
 from ..exceptions import InputError, WeightWarning
 from ..numerics.array import Flags, Real, Rows, take_rows
-from ..numerics.crossfit import CrossFit, Features, deals, stacked
+from ..numerics.crossfit import CrossFit, Features, stacked
 from ..numerics.influence import Design, Influence
 from ..numerics.quiet import quiet
 from ..show.notes import Note
 from .intervals import Number
-from .methods import Signal
-from .outcome import predict
+from .measures import Signal
 from .problem import Problem
+from .stack import predict
 from .weights import Weights, weigh
 
 LEAST_LABELS = 5  # outcomes of target rows that tell a spread
@@ -252,6 +252,7 @@ class LabelledProblem(Problem):
             problem.finite_population,
             problem.random_state,
             outcome,
+            problem.n_rep,
             labelled=rows,
         )
 
@@ -260,13 +261,8 @@ class LabelledProblem(Problem):
         """Folds of the labelled rows; rows of the sample teach all models."""
         L = len(self.labelled)
         outcome = np.zeros(L) if self.outcome is None else self.outcome[:L]
-        own, _ = deals(self.sample.X[:L], outcome, self.n_folds, self.n_deals)
+        own = self._deal(self.sample.X[:L], outcome)
         return np.hstack([own, np.full((len(own), len(self.sample.X) - L), -1)])
-
-    @property
-    def copies(self) -> None:
-        """Rows of the sample and labelled ones are no copies of each other."""
-        return None
 
     @cached_property
     def design(self) -> Design:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import platform
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, ClassVar
@@ -25,9 +25,9 @@ from ..registry import weighters
 from ..show.notes import Note, distinct, plain
 from ..show.table import Column, Table
 from ..show.words import joined, percent, printable, shown
-from .outcome import NAME, costly_deals
 from .overlap import Covered
 from .problem import Problem
+from .stack import NAME
 from .weights import Weights
 
 _LISTED = """
@@ -69,10 +69,10 @@ lima: Lima, Cunha, Oyaizu, Frieman, Lin and Sheldon (2008). Estimating the redsh
   photometric galaxy samples
 lipton: Lipton, Wang and Smola (2018). Detecting and correcting for label shift with black box
   predictors
-mackinnon: MacKinnon and White (1985). Some heteroskedasticity-consistent covariance matrix
-  estimators
 mazaheri: Mazaheri, Jain and Bruck (2020). Robust Correction of Sampling Bias using Cumulative
   Distribution Functions
+mackinnon: MacKinnon and White (1985). Some heteroskedasticity-consistent covariance matrix
+  estimators
 platt: Platt (1999). Probabilistic outputs for support vector machines
 qin: Qin (1998). Inferences for case-control and semiparametric two-sample density ratio models
 rao: Rao and Wu (1988). Resampling inference with complex survey data
@@ -99,7 +99,6 @@ WORKS = dict(work.split(": ", 1) for work in _LISTED.replace("\n  ", " ").strip(
 """What is cited: authors, year and title, as docstrings and the pages have them."""
 
 _MODELS = {
-    "ridge": "ridge regression",
     "piecewise-linear ridge": "ridge regression on piecewise-linear terms",
     "kernel": "Gaussian kernel ridge regression",
     "boosted trees": "gradient-boosted trees",
@@ -110,7 +109,7 @@ _MODELS = {
     "boosted trees of all rows": "boosted trees that also learned from the model's own rows",
     NAME: "ridge regression on the published numbers",
 }
-_OF_NUMBERS = frozenset({"ridge", "piecewise-linear ridge", "kernel", "boosted trees"})
+_OF_NUMBERS = frozenset({"piecewise-linear ridge", "kernel", "boosted trees"})
 _SPOILED = frozenset(
     {
         *("identifiers", "free text", "rare levels", "constant columns", "copies", "decisions"),
@@ -151,7 +150,7 @@ class Procedure:
         detail: str = "",
     ) -> None:
         sample, weights, whole = problem.sample, problem.weights, covered.sample
-        user, copies = settings.outcome_model, problem.copies
+        user = settings.outcome_model
         names = {f.name for f in sample.features if not _marks_gaps(sample, f)}
         # Rows of the sample and of the target that were given; none of margins.
         self.rows = len(whole.X) if whole.rows is None else int(whole.rows.max()) + 1
@@ -160,15 +159,13 @@ class Procedure:
         self.margins = _margins_words(sample)  # empty where the target is rows
         self.finite = settings.finite_population
         self.folds = int(problem.fold.max()) + 1
-        self.deals = len(problem.fold)  # of the folds, for ridge regressions
-        self.costly_deals = min(len(problem.fold), costly_deals(len(sample.X)))  # other models
+        self.deals = len(problem.fold)  # of the folds
         self.outcome_model = "" if user is None else _model_words(user)  # of the user
         self.weighter, self.weighter_works = _weighter_words(weights)  # empty: they were given
         self.met = weights.met  # whether the weights meet margins exactly
         self.equation = weights.solve_equation
         self.small_sample = weights.weighter is not None or weights.met  # correction of variances
-        self.leans = weights.steady is not None  # to flatter weights
-        self.shrinks = getattr(problem, "leans", False)  # residuals count beyond their noise
+        self.leans = weights.flat is not None  # to flatter weights
         self.trusted = covered.trusted  # whether the sample shows the whole target
         self.max_weight = settings.max_weight
         self.weighted = sample.weighted
@@ -183,7 +180,6 @@ class Procedure:
         self.gaps = tuple(_gaps(sample))  # column, missing in the sample and in the target
         count = 0 if sample.known is not None else int(shared(whole.X, whole.T).sum())
         self.shared = f"{count:,} of {len(whole.T):,} target rows are sample rows" if count else ""
-        self.distinct = None if copies is None else len(np.unique(copies))  # rows, with copies
         self.encoded = sample.encoder is not None  # whether a table became numbers
         self.random_state = settings.random_state
         self.versions = _versions()
@@ -569,17 +565,13 @@ class _Methods:
             f"{answer.n_train:,} rows, and the largest weight was {answer.largest_weight:.1f} "
             "times the mean."
         )
+
         if how.leans and self.method in ("dr", "both"):
             yield (
                 "The residuals were weighted by a compromise between these weights and flatter "
                 "ones of the same kind, which the data chose in the manner of the nonnegative "
-                f"garrote {cite('garrote')}."
+                f"garrote {cite('garrote')}; the change that it makes counts as an error."
             )
-            if how.shrinks:
-                yield (
-                    "The sum of the weighted residuals was added to the outcome model's "
-                    "expectation only as far as it exceeded its noise."
-                )
 
     def _models(self) -> Iterator[str]:
         """What the outcome models were, and how they were cross-fitted."""
@@ -590,7 +582,7 @@ class _Methods:
         if method not in (*_MODELLED, "label") and not (calibrates or for_errors):
             return
         parts = () if calibrates else self.answer.models.values()
-        names = list(dict.fromkeys(name for part in parts for name in part))
+        names = {name: share for part in parts for name, share in part.items()}
         what = "The outcome model was"
         if method == "label":
             what = "The class probabilities came from"
@@ -600,29 +592,22 @@ class _Methods:
             yield f"{what} {how.outcome_model}."
         elif names:
             yield f"{what} {self._mixture(names, len({tuple(part) for part in parts}) > 1)}."
-        again = how.costly_deals if how.outcome_model else how.deals
-        over = f"; this was averaged over {_count(again, 'deal')} of the folds" if again > 1 else ""
-        trees = any(name.startswith("boosted") for name in names)
-        if over and trees and not how.outcome_model and how.costly_deals != again:
-            over += f" ({how.costly_deals} for boosted trees)"
-        kept_whole = "Rows of one cluster" if how.clusters else "Copies of a row"
-        together = f" {kept_whole} stayed in one fold." if how.clusters or how.distinct else ""
+        over = ""
+        if how.deals > 1:
+            over = f"; this was averaged over {_count(how.deals, 'deal')} of the folds"
+        together = " Rows of one cluster stayed in one fold." if how.clusters else ""
         yield (
             "No row was predicted by a model that had seen it: models were fitted to all but one "
             f"of {how.folds} folds{over}.{together}"
         )
 
-    def _mixture(self, names: Sequence[str], several: bool) -> str:
+    def _mixture(self, names: Mapping[str, float], several: bool) -> str:
         """Name the models and their shares, unless ``several`` numbers have their own."""
-        parts: dict[str, str] = {}
-        for name in names:
-            model, _, share = name.rpartition(" ")
-            model, share = (model, share) if share.endswith("%") else (name, "")
-            parts[_MODELS.get(model, model)] = share
+        parts = {_MODELS.get(name, name): share for name, share in names.items()}
         if len(parts) == 1:
             return next(iter(parts))
-        words = [name if several else f"{name} ({share})" for name, share in parts.items()]
-        likely = not {name.rpartition(" ")[0] for name in names} <= _OF_NUMBERS
+        words = [name if several else f"{name} ({share:.0%})" for name, share in parts.items()]
+        likely = not set(names) <= _OF_NUMBERS
         aim, work = "minimise the cross-fitted error", "stacking"
         if self.evaluates and likely:
             aim, work = "maximise the cross-fitted likelihood", "superlearner"
@@ -667,15 +652,6 @@ class _Methods:
                     "at most by two, with n the effective sample size and p the number of columns "
                     f"that the covariates were coded in {cite('mackinnon')}."
                 )
-        if method == "dr" and how.shrinks:
-            yield (
-                "The variance lies between those of the flatter and of the full weights and, to "
-                "the extent that the estimate relies on the outcome model, includes that of the "
-                "model, from a jackknife over the folds. Metrics were linearised by their masses "
-                "(delta method)."
-            )
-        elif method == "dr" and how.leans and not drawn:
-            yield "The change that this compromise makes was added to the standard errors."
         if method != "none" and how.finite:
             yield (
                 "The published numbers were taken as exact."
@@ -900,11 +876,6 @@ def _row_checks(answer: Any, how: Procedure, notes: Sequence[Note]) -> Iterator[
     yield "Columns left out or changed", changed or nothing, "notes"
     design = how.design or "rows count as drawn one by one"
     yield "Design of the sample", design, "sample_weight=, strata=, cluster="
-    if not how.clusters:
-        copies = "none found"
-        if how.distinct is not None:
-            copies = f"{answer.n_train:,} rows, {how.distinct:,} distinct ones"
-        yield "Copies of rows in the sample", copies, "cluster="
     if how.shared:
         yield "Target rows in the sample", how.shared, "X_target"
     counted = "counted"

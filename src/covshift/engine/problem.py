@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from ..data import Groups, Samples
 from ..data.row_weights import kish
 from ..numerics.array import Flags, Real, Rows
-from ..numerics.crossfit import CrossFit, Features, deals
+from ..numerics.crossfit import CrossFit, Features, deal_count, deals
 from ..numerics.influence import Design, Influence
 from .explanation import Moved
 from .intervals import Errors, Number
-from .methods import Engine, Method, Signal, share_of_full_weights
-from .outcome import NAME, classifies, costly_deals, predict, predict_linear, ridge_deals
+from .measures import Measures, Method, Signal, leaning
 from .sensitivity import Bound
+from .stack import NAME, classifies, predict, predict_linear
 from .weights import Weights
 
 
@@ -29,6 +29,11 @@ class Size(NamedTuple):
     rows: int
     effective: float  # under the final weights
     plain: float  # under the design weights alone
+
+
+def _ratio(measures: Measures, top: Signal, bottom: Signal | None, method: Method) -> Influence:
+    means = measures.means(top, method)
+    return means if bottom is None else means.over(measures.means(bottom, method))
 
 
 @dataclass(frozen=True)
@@ -59,10 +64,10 @@ class Problem:
     finite_population: bool
     random_state: int
     outcome: Real | None = None  # (N,): tells rows of equal features apart
-    seen: dict[str, list[str]] = field(default_factory=dict)  # models chosen, by what they predict
+    n_rep: int | None = None  # deals of the folds
+    seen: dict[str, dict[str, float]] = field(default_factory=dict)  # shares of models, by outcome
     made: dict[Any, Signal] = field(default_factory=dict)  # signals, which other weights share
-    # Folds and copies of rows, by the number of folds, which other weights share.
-    dealt: dict[int, tuple[Rows, Rows | None]] = field(default_factory=dict)
+    dealt: dict[int, Rows] = field(default_factory=dict)  # by number of folds, likewise
     bound: Bound | None = None  # of all signals, instead of what they are
     # What is fixed while a number moves, by its label and group; None: nothing is to be explained.
     fixed: dict[tuple[str, str | None], Any] | None = None
@@ -74,16 +79,15 @@ class Problem:
         return Design.of(len(sample.X), sample.strata, sample.cluster, sample.fpc)
 
     @cached_property
-    def engine(self) -> Engine:
+    def measures(self) -> Measures:
         """The four methods on these rows."""
-        return Engine(
+        return Measures(
             self.sample.d,
             self.weights,
             self.sample.share,
             self.finite_population,
-            self._full_share(),
-            margin_size=self.margin_size,
-            deals=len(self.fold),
+            self.margin_size,
+            len(self.fold),
         )
 
     @property
@@ -91,31 +95,12 @@ class Problem:
         """Rows that the margins describe which are the target; None: they are exact, or rows."""
         return None if self.sample.known is None else self.sample.known.margins.size
 
-    def _full_share(self) -> float:
-        """How much of the full weights to use, by the first signal that leaves something.
-
-        This is the outcome itself, or its first share between zero and one. Flat weights must be
-        good enough for all rows together and for the groups.
-        """
-        if self.weights.steady is None or not self.made:
-            return 1.0
-        residuals = (signal.values - signal.h.train for signal in self.made.values())
-        residual = next((part for part in residuals if part.any()), None)
-        if residual is None:
-            return 0.0
-        full = share_of_full_weights(residual, self.weights)
-        if self.sample.groups is None:
-            return full
-        numbers = range(len(self._groups.labels))
-        inside = np.hstack([residual * self._groups.indicator(k)[:, None] for k in numbers])
-        return max(full, share_of_full_weights(inside, self.weights))
-
     def with_weights(self, d: Real, final: Real, share: Real) -> Problem:
         """Return the same problem, its models included, under other weights and target shares."""
         return replace(
             self,
             sample=replace(self.sample, d=d, share=share),
-            weights=replace(self.weights, final=final, steady=None),
+            weights=replace(self.weights, final=final, flat=None),
         )
 
     def bounded(self, odds: float, side: int) -> Self:
@@ -227,26 +212,9 @@ class Problem:
 
     def ratio(self, top: Signal, bottom: Signal | None, method: Method) -> Influence:
         """Estimate a mean, or the ratio of two."""
-        means = self.engine.means(top, method)
-        return means if bottom is None else means.over(self.engine.means(bottom, method))
-
-    def imbalance(self, top: Signal, bottom: Signal | None, method: Method) -> float:
-        """What a method leaves out of a mean or a ratio, where it counts as an error.
-
-        Of "weights", what they leave unbalanced; of "dr", what it leans away from the full weights.
-        """
-        if method == "dr" and self.weights.steady is not None:
-            other = self.unshrunken.ratio(top, bottom, "dr")
-        elif self.engine.counts_imbalance(method):
-            other = self.ratio(top, bottom, "weights")
-        else:
-            return 0.0
-        return float(abs(self.ratio(top, bottom, "dr").value[0] - other.value[0]))
-
-    @property
-    def unshrunken(self) -> Self:
-        """The same problem, whose doubly robust form does not lean."""
-        return replace(self, weights=replace(self.weights, steady=None))
+        flat = self.measures.flat if method == "dr" else None
+        full = _ratio(self.measures, top, bottom, method)
+        return full if flat is None else leaning(full, _ratio(flat, top, bottom, method))
 
     def moved(
         self,
@@ -289,27 +257,15 @@ class Problem:
     @cached_property
     def fold(self) -> Rows:
         """Fold of each row in each deal: (R, N)."""
-        return self._dealt[0]
-
-    @property
-    def copies(self) -> Rows | None:
-        """Number of the distinct row that each row is a copy of, where rows are copied."""
-        return self._dealt[1]
-
-    @property
-    def _dealt(self) -> tuple[Rows, Rows | None]:
         if self.n_folds not in self.dealt:
-            Z, cluster = self.sample.X, self.design.unit
-            y = np.zeros(len(Z)) if self.outcome is None else self.outcome
-            self.dealt[self.n_folds] = deals(Z, y, self.n_folds, self.n_deals, cluster=cluster)
+            y = np.zeros(len(self.sample.X)) if self.outcome is None else self.outcome
+            self.dealt[self.n_folds] = self._deal(self.sample.X, y, self.design.unit)
         return self.dealt[self.n_folds]
 
-    @property
-    def n_deals(self) -> int:
-        """How often the rows are dealt."""
-        if self.outcome_model is not None:
-            return costly_deals(len(self.sample.X))
-        return ridge_deals(len(self.sample.X), len(self.sample.T))
+    def _deal(self, X: Real, y: Real, cluster: Rows | None = None) -> Rows:
+        count = deal_count(len(self.sample.X)) if self.n_rep is None else self.n_rep
+        seed = self.random_state
+        return deals(X, y, self.n_folds, count, cluster=cluster, random_state=seed)
 
     @property
     def _groups(self) -> Groups:
@@ -325,7 +281,7 @@ class Problem:
         sample = self.sample
         weight = sample.d if sample.weighted else None
         if sample.known is not None:
-            self.seen[name] = [NAME]
+            self.seen[name] = {NAME: 1.0}
             return predict_linear(
                 sample.X,
                 sample.T,
@@ -333,7 +289,6 @@ class Problem:
                 self.fold,
                 classes=classes,
                 weight=weight,
-                copies=self.copies,
             )
         default = Features(self.weights.Z, self.weights.T)
         found, chosen = predict(
@@ -344,7 +299,6 @@ class Problem:
             classes=classes,
             weight=weight,
             final=self.weights.final,
-            copies=self.copies,
         )
         self.seen[name] = chosen
         return found

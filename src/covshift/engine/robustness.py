@@ -244,7 +244,8 @@ def _robustness_of(answer: Any, null: float | None) -> Robustness:
 def robust(answer: Any) -> Any:
     """Return estimates or evaluations that know what would undo their first number."""
     row = answer.headline
-    if answer.method not in ("dr", "weights") or not np.isfinite(row.value):
+    explained = ("dr", "weights", "model") if answer._evaluates else ("dr", "weights")
+    if answer.method not in explained or not np.isfinite(row.value):
         return answer
     plain, moved = answer.same(row, "none").value, answer._source.moved(row)
     if moved is None or not (np.isfinite(plain) and np.isfinite(moved.values).all()):

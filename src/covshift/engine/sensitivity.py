@@ -49,7 +49,7 @@ import numpy as np
 from ..exceptions import InputError
 from ..numerics.array import Real
 from ..numerics.crossfit import CrossFit
-from .methods import Signal
+from .measures import Signal
 
 _LEAST_SPREAD = 0.1  # of the mean of |y - h|: models of it may predict less than nothing
 ROUNDING = 1e-12

@@ -27,7 +27,7 @@ from ..weights.m_estimation import calibrated, clipped_tilt, tilted
 
 DEFAULT = "tilted-cdf"
 _NOISY = 20_000  # rows beyond which flatter weights have no noise to save
-_STEADY = CDFWeights(purpose="training", allow_no_overlap=True)
+_FLAT = CDFWeights(purpose="training", allow_no_overlap=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,16 +67,24 @@ class Weights:
     Z: Real  # (N, p): rows as the weighter saw them
     T: Real  # (M, p)
     trimmed: float  # share of the weight that a limit cut off
-    steady: Real | None = None  # (N,): flatter weights, for what an outcome model leaves
+    flat: Real | None = None  # (N,): the default's flatter weights, for what h leaves
     met: bool = False  # whether they give Z the means T, the target being margins
     by_design: bool = False  # whether the design weights were given that they are calibrated from
     numbers: int | None = None  # independent columns of Z, where that is known
     notes: tuple[Note, ...] = ()
 
     @property
-    def n_fitted(self) -> int:
-        """Parameters that weights and outcome model are fitted with, at most."""
-        return 1 + (self.Z.shape[1] if self.numbers is None else self.numbers)
+    def few_rows(self) -> float:
+        """Factor on influence values, for what estimating h and weights costs small samples (HC1).
+
+        Variances times n / (n - p - 1), at most two, of n effective rows and p columns: at 50 rows
+        it mends the coverage (benchmarks/results/estimator.md).
+        """
+        if self.weighter is None and not self.met:
+            return 1.0
+        rows = self.effective_sample_size
+        fitted = 1 + (self.Z.shape[1] if self.numbers is None else self.numbers)
+        return float(np.sqrt(rows / (rows - min(fitted, rows / 2))))
 
     def mean_influence(self, values: Real, d: Real, share: Real) -> tuple[Real, Real] | None:
         """Influence of both samples' rows on weighted means, where the weights solve an equation.
@@ -123,10 +131,8 @@ def weigh(
 ) -> Weights:
     """Fit the weighter to standardised rows, or take the weights that were given.
 
-    Without a weighter: `DEFAULT`, and flatter ones besides, which the doubly robust
-    estimate may shrink to (`methods`).
-
-    ``max_weight`` limits the final weights, in units of their mean.
+    Without a weighter: `DEFAULT`, and flatter ones besides for residuals. ``max_weight`` limits the
+    final weights, in units of their mean.
     """
     with alone():
         scaler = StandardScaler().fit(sample.X, sample_weight=sample.d)
@@ -140,12 +146,12 @@ def weigh(
         final = factor * sample.d
     final = final / final.mean()
     final, lost = trimmed(final, max_weight)
-    steady = None
+    flat = None
     if weighter is None and len(Z) <= _NOISY:
         with quiet(WeightWarning):  # flat on purpose
-            flat = factors(sample, _STEADY, Z, T, random_state)[0] * sample.d
-        steady = trimmed(flat / flat.mean(), max_weight)[0]
-    return Weights(final, fitted, Z, T, lost, steady)
+            flat = factors(sample, _FLAT, Z, T, random_state)[0] * sample.d
+        flat = trimmed(flat / flat.mean(), max_weight)[0]
+    return Weights(final, fitted, Z, T, lost, flat)
 
 
 def factors(

@@ -14,7 +14,7 @@ from ..data.parameters import number, one_of, whole
 from ..data.validation import Target, is_margins
 from ..engine.label_shift import SHIFTS, refuse_with_label_shift
 from ..engine.labels import Labels
-from ..engine.methods import METHODS, CovariateMethod
+from ..engine.measures import METHODS, CovariateMethod
 from ..engine.overlap import Covered, check_overlap
 from ..engine.weights import Trimmed, are_weights
 from ..exceptions import InputError
@@ -47,6 +47,8 @@ def estimate(
     confidence: float = 0.95,
     replicates: int | None = None,
     shift: str = "covariate",
+    n_folds: int | None = None,
+    n_rep: int | None = None,
     random_state: int = 0,
 ) -> Estimates:
     """Estimate a population quantity from a biased sample.
@@ -104,8 +106,8 @@ def estimate(
     outcome_model : scikit-learn estimator, optional
         Regressor, or classifier for categories and zeros and ones; cloned, and fitted to X as it
         was given; a frame with text, dates or gaps becomes numbers first, unless it is a pipeline
-        or a model of covshift. Default: ridge regressions on features, broken lines and a kernel,
-        and boosted trees, mixed by cross-fitted error.
+        or a model of covshift. Default: ridge regressions on broken lines of the features and on a
+        kernel, and boosted trees, mixed by cross-fitted error.
     sample_weight, target_weight : names, or (N,) and (M,) arrays, optional
         Design weights, on any scale. `covshift.DesignWeights` in place of the first have a finite
         population correction, or published replicate weights, from which the errors come then.
@@ -130,8 +132,13 @@ def estimate(
         sample's classes make up the target, whose columns also test it (``label_shift``); for
         zeros and ones and for categories (`covshift.engine.label_shift` has the equations).
         Options of weights, ``by`` and ``restrict`` are not for it.
+    n_folds : int, optional
+        Folds of the cross-fitting; default five, and three beyond 20,000 training rows.
+    n_rep : int, optional
+        How often the rows are dealt into folds; predictions are the mean. Default: five times up to
+        1,000 training rows, and once beyond.
     random_state : int
-        Random seed.
+        Random seed: of the folds, and of weights and draws that are random.
 
     Returns
     -------
@@ -144,9 +151,8 @@ def estimate(
     -----
     Theory: section 9. Sources: Robins, Rotnitzky and Zhao (1994); Chernozhukov et al. (2018),
     *Double/debiased machine learning for treatment and structural parameters*. Cost: one fit of the
-    weighter and five fits of the outcome models (three beyond 20,000 training rows; 20 up to 1,000
-    and 10 up to 5,000, over several fold assignments), O(N + M) besides. Models of ours learn
-    from at most 100,000 rows per fold, the default weights from as many of each sample.
+    weighter and ``n_folds`` times ``n_rep`` fits of the outcome models, O(N + M) besides. Models of
+    ours learn from at most 100,000 rows per fold, the default weights from as many of each sample.
 
     Examples
     --------
@@ -172,6 +178,8 @@ def estimate(
     one_of("overlap", None).check(restrict, "restrict")
     number(above=0, below=1).check(confidence, "confidence")
     (whole(2) | one_of(None)).check(replicates, "replicates")
+    (whole(2) | one_of(None)).check(n_folds, "n_folds")
+    (whole(1) | one_of(None)).check(n_rep, "n_rep")
     whole(0).check(random_state, "random_state")
     if target.batch is not None:
         raise InputError("batch is for evaluate: estimate each batch of the target by a call.")
@@ -239,7 +247,8 @@ def estimate(
         max_weight=max_weight,
         confidence=confidence,
         replicates=replicates,
-        n_folds=fold_count(len(known)),
+        n_folds=fold_count(len(known)) if n_folds is None else n_folds,
+        n_rep=n_rep,
         random_state=random_state,
     )
     if shift == "label":

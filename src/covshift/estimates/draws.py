@@ -18,7 +18,7 @@ import numpy as np
 from sklearn.base import clone
 
 from ..engine.intervals import interval_of
-from ..engine.methods import Method
+from ..engine.measures import Method
 from ..engine.problem import Item, Problem
 from ..engine.weights import factors, trimmed
 from ..exceptions import NoOverlapError, WeightWarning
@@ -113,10 +113,10 @@ def with_drawn_errors(
 ) -> list[Item]:
     """Give the items the spread of the draws as standard error, for what the weights decide.
 
-    ``whole`` are the same numbers from the sample itself. A group may be lost in a draw: others of
-    a bootstrap tell its error, those of a jackknife do not. Weights that were not ``refitted``
-    balance what the outcome model explains, as far as they do (`engine.methods`): the error of
-    "weights" is that of "dr", and what they leave unbalanced.
+    ``whole`` are the same numbers by the weights that the draws fit again. A group may be lost in a
+    draw: others of a bootstrap tell its error, those of a jackknife do not. Weights that were not
+    ``refitted`` balance about what the outcome model explains: the error of "weights" is that of
+    "dr", and what they leave unbalanced.
     """
     found = []
     for k, item in enumerate(items):
@@ -128,8 +128,8 @@ def with_drawn_errors(
             if made.kind == "bootstrap" and 2 <= known.sum() < len(known):
                 values, used = values[known], made.first(int(known.sum()))
             own = whole[k].numbers
-            variance = float(used.variance(values, own[seen].value))
-            error = float(np.hypot(np.sqrt(variance), own[seen].value - own[method].value))
+            apart = own[seen].value - own[method].value
+            error = float(np.hypot(np.sqrt(used.variance(values, own[seen].value)), apart))
             errors = item.errors[method]
             errors = replace(errors, freedom=min(errors.freedom, used.freedom))
             numbers[method] = interval_of(

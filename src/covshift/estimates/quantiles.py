@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..data.parameters import number
 from ..engine.explanation import Moved
 from ..engine.intervals import Errors, Number
-from ..engine.methods import METHODS, Method, Signal
+from ..engine.measures import METHODS, Method, Signal
 from ..engine.problem import Item, Problem
 from ..numerics.array import Flags, Real, Rows
 from ..numerics.crossfit import CrossFit
@@ -107,9 +107,8 @@ class Quantile(Quantity):
                         found = problem.ratio(*parts, method)
                     if method in ("dr", "model") or (method == "weights" and problem.bound):
                         steps = replace(steps, lift=float(found.value[0]) - below)
-                    besides = problem.imbalance(*parts, method)
                     errors = all_errors[method]
-                    error, t = errors.error(found, besides)
+                    error, t = errors.error(found)
                     numbers[method] = _woodruff(steps, p, error, t, errors)
                 word = "median" if p == 0.5 else f"quantile {p:g}"
                 size, moved = problem.size_of(group), None
@@ -210,7 +209,7 @@ def _plain_share(problem: Problem, flags: Flags, group: int | None) -> Influence
         inside = problem.sample.groups.indicator(group)
     parts = np.column_stack([flags * inside, inside])
     nothing = CrossFit.known(0 * parts, np.zeros((len(problem.sample.share), 2)), 1)
-    means = problem.engine.means(Signal(parts, nothing), "none")
+    means = problem.measures.means(Signal(parts, nothing), "none")
     return means.column(0).over(means.column(1))
 
 

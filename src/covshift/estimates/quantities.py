@@ -21,7 +21,7 @@ from ..data.parameters import number, one_of
 from ..data.row_weights import kish
 from ..engine.intervals import Errors, Number
 from ..engine.label_shift import Shares, nearest_shares
-from ..engine.methods import METHODS, Method, Signal
+from ..engine.measures import METHODS, Method, Signal
 from ..engine.problem import Item, Problem, Size
 from ..exceptions import InputError, InputTypeError
 from ..numerics.array import Real, Rows
@@ -394,7 +394,6 @@ class Difference(Quantity):
         of_base = other.in_group(
             other.indicator(y, name) if binary else other.numbers(y, name), base, name
         )
-        unshrunken = problem.unshrunken
         first = {m: problem.ratio(*of_base, m) for m in METHODS}
         for group, label in groups:
             if group == base:
@@ -405,13 +404,7 @@ class Difference(Quantity):
             for method in METHODS:
                 both = (problem.errors(method, k) for k in (group, base))
                 errors[method] = min(both, key=_freedom)
-                left = 0.0
-                if method == "dr" and problem.weights.steady is not None:
-                    rest = unshrunken.ratio(*parts, "dr").minus(unshrunken.ratio(*of_base, "dr"))
-                    left = float(abs(found["dr"].value[0] - rest.value[0]))
-                elif problem.engine.counts_imbalance(method):
-                    left = float(abs(found["dr"].value[0] - found["weights"].value[0]))
-                numbers[method] = errors[method].number(found[method], besides=left)
+                numbers[method] = errors[method].number(found[method])
             size = problem.size_of(group)
             about, moved = f"{label} - {reference}", None
             if problem.fixed is not None:
@@ -441,19 +434,19 @@ def _bound_of_ratio(
         if not known:
             continue
         parts = [plain.in_group(signal, group, name)[0] for signal in (over, under)]
-        top, bottom = (plain.engine.means(part, method).value[0] for part in parts)
+        top, bottom = (plain.measures.means(part, method).value[0] for part in parts)
         sign = np.sign(bottom)
 
-        def mean(R: float, method: Method = method, sign: float = sign) -> tuple[Influence, float]:
+        def mean(R: float, method: Method = method, sign: float = sign) -> Influence:
             h = CrossFit(
                 sign * (over.h.train - R * under.h.train), sign * (over.h.folds - R * under.h.folds)
             )
             rest = Signal(sign * (over.values - R * under.values), h)
             of, _ = problem.in_group(problem.bound_of(rest, name), group, name)
-            return problem.engine.means(of, method), problem.imbalance(of, None, method)
+            return problem.ratio(of, None, method)
 
         def height(R: float, mean: Any = mean) -> float:
-            return float(mean(R)[0].value[0])
+            return float(mean(R).value[0])
 
         start = float(top / bottom)
         step = height(start) / abs(bottom)
@@ -462,9 +455,8 @@ def _bound_of_ratio(
             continue
         R = float(brentq(height, start, ends)) if ends != start else start
         slope = (height(start) - height(R)) / (R - start) if R != start else abs(bottom)
-        at, besides = mean(R)
-        found = replace(at.times(1 / slope), value=np.array([R]))
-        numbers[method] = errors[method].number(found, besides=besides / slope)
+        found = replace(mean(R).times(1 / slope), value=np.array([R]))
+        numbers[method] = errors[method].number(found)
     return Item("ratio", label, numbers, False, problem.size_of(group), errors)
 
 
@@ -492,10 +484,7 @@ def item(
         found[method] = problem.ratio(top, bottom, method).times(factor)
         if method in at:
             found[method] = replace(found[method], value=np.array([at[method]]))
-        besides = factor * problem.imbalance(top, bottom, method)
-        numbers[method] = errors[method].number(
-            found[method], proportion=proportion, besides=besides
-        )
+        numbers[method] = errors[method].number(found[method], proportion=proportion)
     change = None
     if problem.method in ("dr", "weights"):
         difference = found[problem.method].minus(found["none"])
@@ -519,7 +508,7 @@ def _values(
         return top.values[:, 0]
     assert problem.fixed is not None
     if key not in problem.fixed:
-        means = problem.engine.means
+        means = problem.measures.means
         at = means(bottom, problem.explained_method).value[0]
         problem.fixed[key] = problem.ratio(top, bottom, "none").value[0], at
     ratio, at = problem.fixed[key]

@@ -26,12 +26,12 @@ from scipy.special import expit
 from ..data import Samples
 from ..data.parameters import one_of
 from ..engine.intervals import Errors
-from ..engine.methods import METHODS, Method, Signal, share_of_full_weights
+from ..engine.measures import METHODS, Measures, Method, Signal, leaning
 from ..engine.problem import Item, Problem
 from ..exceptions import InputError
 from ..numerics.array import Real
 from ..numerics.crossfit import CrossFit
-from ..numerics.influence import Influence
+from ..numerics.influence import Influence, mean_influence
 from .quantities import Quantity
 
 Family = Literal["linear", "logistic"]
@@ -76,19 +76,20 @@ class Coefficients(Quantity):
         signal = problem.indicator(y, name) if binary else problem.numbers(y, name)
         X, T = (np.column_stack([np.ones(len(part)), part]) for part in columns)
         _check_rank(X[problem.sample.d > 0], names)
-        found = {m: _solve(problem, signal, X, T, self.family, m) for m in METHODS}
+        given = signal, X, T, self.family
+        found = {m: _solve(problem.measures, *given, m) for m in METHODS}
+        if problem.measures.flat is not None:
+            flat = _solve(problem.measures.flat, *given, "dr")
+            every = [leaning(found["dr"].column(k), flat.column(k)) for k in range(X.shape[1])]
+            found["dr"] = replace(
+                found["dr"],
+                value=np.array([one.value[0] for one in every]),
+                apart=np.array([float(np.sum(one.apart)) for one in every]),
+            )
         size = problem.size_of(None)
         errors = {m: _errors(problem, m, len(names)) for m in METHODS}
-        left = {m: np.zeros(X.shape[1]) for m in METHODS}
-        if problem.weights.steady is not None:
-            full = _solve(problem.unshrunken, signal, X, T, self.family, "dr")
-            left["dr"] = np.abs(found["dr"].value - full.value)
-        if problem.engine.counts_imbalance("weights"):
-            left["weights"] = np.abs(found["dr"].value - found["weights"].value)
         for k, column in enumerate(("intercept", *names)):
-            numbers = {
-                m: errors[m].number(found[m].column(k), besides=float(left[m][k])) for m in METHODS
-            }
+            numbers = {m: errors[m].number(found[m].column(k)) for m in METHODS}
             change = None
             if problem.method in ("dr", "weights"):
                 difference = found[problem.method].minus(found["none"]).column(k)
@@ -127,36 +128,33 @@ class Coefficients(Quantity):
 
 
 def _solve(
-    problem: Problem, signal: Signal, X: Real, T: Real, family: Family, method: Method
+    measures: Measures, signal: Signal, X: Real, T: Real, family: Family, method: Method
 ) -> Influence:
-    share, h, y = problem.sample.share, signal.h, signal.values[:, 0]
+    share, h, y = measures.share, signal.h, signal.values[:, 0]
     no_target = np.zeros((len(T), X.shape[1]))
     if method in ("none", "weights"):
-        w = problem.sample.d if method == "none" else problem.weights.final
+        w = measures.d if method == "none" else measures.weights.final
         w = w / w.sum()
         b, A = _newton(X, w, X.T @ (w * y), family)
         fitted, fitted_target = _mean(X @ b, family), _mean(T @ b, family)
         scores = X * (y - fitted)[:, None]
         known = X * (h.train[:, 0] - fitted)[:, None]
         known_target = T * (h.folds[:, :, 0] - fitted_target)[:, :, None]
-        found = problem.engine.means(Signal(scores, CrossFit(known, known_target)), method)
-        return Influence(b, found.train @ A, found.target @ A)
+        found = measures.means(Signal(scores, CrossFit(known, known_target)), method)
+        return replace(found.linear(A.T), value=b)
     means = [share * column for column in h.folds[:, :, 0]]
     if method == "model":
         by_fold = np.array([_newton(T, share, T.T @ part, family)[0] for part in means])
         b, A = _newton(T, share, T.T @ (share * h.target[:, 0]), family)
-        train = problem.engine.jackknife(by_fold)
+        train = measures.jackknife(by_fold)
     else:
-        residual = X * (y - h.train[:, 0])[:, None]
-        full = max(
-            problem.engine.full_weight_share, share_of_full_weights(residual, problem.weights)
-        )
-        left, train = problem.engine.residuals(residual, full)
+        weights = measures.weights
+        left, train = mean_influence(X * (y - h.train[:, 0])[:, None], weights.final)
         b, A = _newton(T, share, T.T @ (share * h.target[:, 0]) + left, family)
-        train = train @ A
+        train = weights.few_rows * train @ A
     score = T * (h.target[:, 0] - _mean(T @ b, family))[:, None]
     target = (share[:, None] * (score - share @ score)) @ A
-    return Influence(b, train, no_target if problem.finite_population else target)
+    return Influence(b, train, no_target if measures.finite_population else target)
 
 
 def _inverse(X: Real, w: Real, b: Real, family: Family) -> Real:

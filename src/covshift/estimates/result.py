@@ -12,7 +12,7 @@ from ..diagnostics import Diagnosis, MarginsDiagnosis
 from ..engine.explanation import Explanation, explained
 from ..engine.intervals import Number
 from ..engine.label_shift import LabelShiftTest, of_classes
-from ..engine.methods import Method
+from ..engine.measures import Method
 from ..engine.paper import Cited, Reportable
 from ..engine.robustness import Robust, Robustness
 from ..engine.sensitivity import check_odds
@@ -116,7 +116,7 @@ class Estimates(Robust, Reportable, Answer):
     changes : tuple of Change
         Corrected minus plain, from joint influence values.
     models : dict
-        Which outcome models were used for what.
+        The shares of the outcome models, by what they predict.
     diagnosis : Diagnosis or MarginsDiagnosis
     sensitivity : float or None
         By which factor odds may differ in ``sensitivity_interval``.
@@ -148,7 +148,7 @@ class Estimates(Robust, Reportable, Answer):
     weighter: str
     weights: Real
     changes: tuple[Change, ...]
-    models: dict[str, list[str]]
+    models: dict[str, dict[str, float]]
     diagnosis: Diagnosis | MarginsDiagnosis
     sensitivity: float | None = None
     replicate_weights: Real | None = None
@@ -530,10 +530,16 @@ def weights_lines(answer: Any) -> list[str]:
         f"{answer.design_effect:.2f}, largest weight {answer.largest_weight:.1f}, trimmed "
         f"{answer.trimmed_share:.1%}."
     ]
-    used = {", ".join(names) for names in answer.models.values()}
+    used = {models_in_words(shares) for shares in answer.models.values()}
     if used:
         lines.append(f"Outcome model: {'; '.join(sorted(used)[:3])}, cross-fitted.")
     return lines
+
+
+def models_in_words(shares: Mapping[str, float]) -> str:
+    """Name the models of a mixture with their shares, or the one that there is."""
+    several = len(shares) > 1
+    return ", ".join(f"{name} {share:.0%}" if several else name for name, share in shares.items())
 
 
 def _number(row: Estimate) -> tuple[str, str]:

@@ -26,7 +26,7 @@ from ..engine.labels import (
     no_labels_in,
     unlike_the_rest,
 )
-from ..engine.methods import METHODS, Method
+from ..engine.measures import METHODS, Method
 from ..engine.overlap import Covered
 from ..engine.paper import Procedure
 from ..engine.problem import Item, Problem, Size
@@ -61,6 +61,7 @@ class Settings:
     confidence: float
     replicates: int | None
     n_folds: int
+    n_rep: int | None
     random_state: int
     shift: str = "covariate"
 
@@ -103,7 +104,7 @@ class Run:
         self._note_groups()
         rows: list[Estimate] = []
         changes: list[Change] = []
-        models: dict[str, list[str]] = {}
+        models: dict[str, dict[str, float]] = {}
         drawn, by = None, None
         for outcome in outcomes:
             problem, used = self._problem(outcome)
@@ -174,9 +175,9 @@ class Run:
             return items
         own = problem.sample
         whole = problem.with_weights(own.d, problem.weights.final, own.share)
-        numbers = [list(self._items(part, outcome, used)) for part in (whole, *one.again)]
+        first, *drawn = [list(self._items(part, outcome, used)) for part in (whole, *one.again)]
         refitted = not one.made.given or problem.weights.solve_equation
-        return with_drawn_errors(items, numbers[0], numbers[1:], one.made, refitted=refitted)
+        return with_drawn_errors(items, first, drawn, one.made, refitted=refitted)
 
     def bounds(self, odds: float) -> dict[Where, tuple[Number, Number]]:
         """Smallest and largest numbers, with errors, by outcome, label, group and method."""
@@ -268,6 +269,7 @@ class Run:
             settings.finite_population,
             settings.random_state,
             _ranked(outcome.y[used]),
+            settings.n_rep,
         )
         if problem.design.units < 2:
             raise InputError(

@@ -24,12 +24,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
-from ..engine.outcome import (
-    FEW_ROWS,
-    LEAST_SHARE,
-    BoostedClasses,
-    tree_settings,
-)
+from ..engine.stack import FEW_ROWS, LEAST_SHARE, BoostedClasses, tree_settings
 from ..numerics.array import Real, Rows
 from ..numerics.crossfit import CrossFit, Features, FoldFits, fit_folds
 from ..numerics.quiet import alone, quiet
@@ -77,8 +72,8 @@ def calibrated(part: Part, classes: Rows) -> FoldFits:
 
 def mixed(
     fits: dict[str, tuple[FoldFits, Features]], labels: Rows, d: Real
-) -> tuple[CrossFit, list[str]]:
-    """Mix predictions; return those of both samples, and the names with their shares.
+) -> tuple[CrossFit, dict[str, float]]:
+    """Mix predictions; return those of both samples, and the shares by name.
 
     The first N = len(labels) training rows of every part are the rows that judge.
     """
@@ -91,7 +86,7 @@ def mixed(
     kept = [list(fits.values())[k] for k in used]
     with alone():
         parts = [FoldFits(fit.train[:N], fit.predict).on(rows.target) for fit, rows in kept]
-    names = [f"{list(fits)[k]} {share:.0%}" for k, share in zip(used, shares, strict=True)]
+    names = {list(fits)[k]: float(share) for k, share in zip(used, shares, strict=True)}
     return CrossFit.mixed(parts, shares), names
 
 

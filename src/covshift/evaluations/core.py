@@ -69,19 +69,18 @@ def evaluate(
     """Estimate how good a model is on a target without labels, from labels of another sample.
 
     Every metric of a classifier is a function of masses on the score axis (`evaluations.masses`).
-    With one cross-fitted q(x, s) = P(y = 1 | x, score s), weights w that carry the labelled rows to
-    the target, and the target's shares t, both summing to one, the doubly robust masses are
-
-        target row:     t q   of class 1 ,         t (1 - q)   of class 0 ,
-        labelled row:   w (y - q)   of class 1 ,   -w (y - q)   of class 0 .
+    With one cross-fitted q(x, s) = P(y = 1 | x, score s), the outcome model, and the target's
+    shares t, which sum to one, the default counts every target row with its expected outcome:
+    t q of class 1, and t (1 - q) of class 0. Beside it stands a check, the doubly robust number,
+    for which labelled rows with the weights w that carry them to the target count what the model
+    leaves: w (y - q) of class 1, and -w (y - q) of class 0. It is right if either the weights or
+    the outcome model are, and less precise; where the two disagree, a note says so.
 
     A metric with the derivatives g by the masses has the influence values of the mean of
-    L = y g_1 + (1 - y) g_0, whose prediction is q g_1 + (1 - q) g_0 (the delta method). Metrics of
-    numbers are means of losses, or follow from these. The estimate is consistent if either the
-    weights or the outcome model are correct. With the default weights, up to 20,000 labelled rows,
-    it relies more on the model: of the correction r by the labelled rows, with variance v if q is
-    right, the share max(0, 1 - v / r^2) is used (`evaluations.problem`). Both samples must have the
-    same p(y | x) (covariate shift).
+    L = y g_1 + (1 - y) g_0, whose prediction is q g_1 + (1 - q) g_0 (the delta method). The error
+    of the outcome model is a jackknife over its folds, and the target's own sampling. Metrics of
+    numbers are means of losses, or follow from these. Both samples must have the same p(y | x)
+    (covariate shift).
 
     Parameters
     ----------
@@ -118,10 +117,10 @@ def evaluate(
         (`covshift.engine.labels`). ``changes`` tests whether p(y | x) is another one there.
         `covshift.Labels` have the probabilities with which rows were chosen.
     method : {"dr", "weights", "model", "cbpe", "pape", "none"}, optional
-        Doubly robust, leaning to the outcome model, the default (with ``y_target`` the default is
-        "both"); weighted labelled rows; the outcome model's
-        expectation on the target; the expectation of calibrated scores; the same with a weighted
-        calibration; the labelled rows as they are. All are in ``table``.
+        The outcome model's expectation on the target, "model", is the default (with ``y_target``
+        the default is "both"). The others: doubly robust; weighted labelled rows; the expectation
+        of calibrated scores; the same with a weighted calibration; the labelled rows as they are.
+        All are in ``table``.
     by : str or pair of arrays, optional
         Groups: a column that both frames have, or labels of both samples.
     outcome_model : scikit-learn estimator, optional
@@ -130,7 +129,7 @@ def evaluate(
         for classes is a classifier, or a regressor of zeros and ones, and sees the scores as
         further columns.
     weighter, sample_weight, target_weight, strata, cluster
-        As for `covshift.estimate`. With a ``weighter``, or weights, "dr" does not lean.
+        As for `covshift.estimate`.
     restrict, confidence, random_state
         As for `covshift.estimate`.
     shift : {"covariate", "label"}
@@ -153,8 +152,8 @@ def evaluate(
     Sources: Robins, Rotnitzky and Zhao (1994); Białek, Perrakis et al. (2023), *Estimating model
     performance under covariate shift without labels*; Steingrimsson, Gatsonis, Li and Dahabreh
     (2023), *Transporting a prediction model for use in a new target population*. Cost: one fit of
-    the weighter and five fits of the outcome models per model (three beyond 20,000 rows; 20 up to
-    1,000 and 10 up to 5,000, over several random fold assignments); metrics O(n K), with a sort
+    the weighter and five fits of the outcome models per model (three beyond 20,000 rows; 25 up to
+    1,000, over several deals of the folds); metrics O(n K), with a sort
     O(n log n), n = N + M.
 
     Examples
@@ -256,8 +255,8 @@ def evaluate(
     )
     settings = Settings(
         metrics=list(metrics) if isinstance(metrics, Iterator) else metrics,
-        method=method or "dr",
-        shown=method or ("dr" if labels is None else "both"),
+        method=method or "model",
+        shown=method or ("model" if labels is None else "both"),
         selected=labels is not None and labels.selected,
         weighter=weighter if covered.trusted else np.ones(len(sample.X)),
         outcome_model=outcome_model,

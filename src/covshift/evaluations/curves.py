@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..engine.intervals import Number
-from ..engine.methods import Signal
+from ..engine.measures import Signal
 from ..numerics.array import Real
 from ..numerics.crossfit import CrossFit
 from ..numerics.influence import Influence
@@ -142,21 +142,12 @@ def reliability(judge: Classified, bins: Bins, method: Method) -> Reliability:
 
     The numbers are those of the metric "calibration_curve" (`number_within`), for less work.
     """
-    problem, engine = judge.problem, engine_method(method)
     masses = judge.masses(method)
     share, mass = _shares(masses, bins, judge.scored.positive)
-    besides = np.zeros(bins.count)
-    if method == "dr" and problem.leans:
-        modelled = _shares(judge.masses("model"), bins, judge.scored.positive)
-        parts = map(problem.model_part, _influences(judge, bins, "model", *modelled))
-        besides = np.nan_to_num([problem.model_error(part) for part in parts])
-    elif problem.engine.counts_imbalance(engine):
-        balanced = _shares(judge.unshrunken.masses("dr"), bins, judge.scored.positive)[0]
-        besides = np.nan_to_num(np.abs(balanced - share))
     numbers = []
     for k, found in enumerate(_influences(judge, bins, method, share, mass)):
         errors = judge.errors(method, None, found, bins.place == k)
-        numbers.append(errors.number(found, proportion=True, besides=float(besides[k])))
+        numbers.append(errors.number(found, proportion=True))
     s, total = masses.scores[:, judge.scored.positive], masses.mass.sum(axis=1)
     empty = np.isnan(share)
     scores = np.bincount(bins.place, weights=total * s, minlength=bins.count)
@@ -181,9 +172,8 @@ def number_within(
     if metric.within is None:
         return judge.number(metric, method, group, found)
     found = judge.influence(metric, method, group) if found is None else found
-    besides = judge.besides(metric, method, group, found)
     errors = judge.errors(method, group, found, metric.within)
-    return errors.number(found, **limits(metric.range), besides=besides)
+    return errors.number(found, **limits(metric.range))
 
 
 def _shares(masses: Masses, bins: Bins, c: int) -> tuple[Real, Real]:
@@ -224,7 +214,7 @@ def _influences(
         signal = Signal(
             (values * here)[:, None], CrossFit((h * here)[:, None], (folds * there)[..., None])
         )
-        linear = judge.problem.engine.means(signal, engine_method(method))
+        linear = judge.problem.measures.means(signal, engine_method(method))
         yield replace(linear, value=share[k : k + 1])
 
 

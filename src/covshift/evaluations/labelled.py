@@ -29,7 +29,7 @@ O(M K) for every metric.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -38,10 +38,9 @@ from scipy.special import fdtrc
 from ..data.row_weights import kish
 from ..engine.intervals import Errors, Number, sum_of_gaps
 from ..engine.labels import Known, slopes
-from ..engine.methods import Signal
+from ..engine.measures import Signal
 from ..engine.problem import Size
 from ..numerics.array import Real, Rows
-from ..numerics.crossfit import CrossFit
 from ..numerics.influence import Design, Influence, mean_influence
 from ..show.table import Record
 from .masses import Masses
@@ -221,23 +220,16 @@ class Labelled:
     def change_of_numbers(self, judge: Regressed, scored: Scored) -> Change:
         """Test whether p(y | x) has changed, by the errors of the predictions."""
         signal = judge.problem.numbers(judge.f - judge.y, "error")
-        rest = _products(signal.values - signal.h.train, residual_parts(scored)[0])
         error = scored.target[self.rows, 0] - self.y
-        return self._change(judge.problem.about(rest), scored, signal, error[:, None])
+        return self._change(judge.problem, scored, signal, error[:, None])
 
     def _change(self, problem: ScoredProblem, scored: Scored, signal: Signal, y: Real) -> Change:
         here, there = residual_parts(scored)
-        h = signal.h
-        products = Signal(
-            _products(signal.values, here),
-            CrossFit(_products(h.train, here), _products(h.folds, there)),
-        )
-        rest = products.values - products.h.train
-        train = problem.engine.means(products, "dr").train
-        residual = _products(y - h.target[self.rows], there[self.rows])
+        rest = _products(signal.values - signal.h.train, here)
+        moved, train = mean_influence(rest, problem.weights.final)
+        residual = _products(y - signal.h.target[self.rows], there[self.rows])
         mean, target = mean_influence(residual, self.weight)
-        engine = replace(problem.engine, residual_factor=1.0)
-        D = mean - engine.residual_share(engine.full_weight_share) @ rest
+        D = mean - moved
         covariance = problem.design.covariance(train)
         covariance = covariance + Design.simple(len(self.rows)).covariance(target)
         k = int(np.linalg.matrix_rank(covariance, hermitian=True))

@@ -11,13 +11,14 @@ weights w that carry the sample to the target, and the target's shares t,
     pape      target rows carry t c_w(s)         c_w: calibrated on the weighted labelled rows
     label     labelled rows carry d r_c y        r_c: by class shares, under label shift alone
 
-where weights sum to one; those of "dr" shrink to flatter ones and to the model (`problem`). "cbpe"
+where weights sum to one. The default is "model", whose error was the least on real tables; "dr" is
+a check of it that rests on the labelled rows themselves. "cbpe"
 is the expected performance of calibrated scores, "pape" the same with a calibration for the target;
 both calibrate by a logistic regression on the log-odds (Platt).
 
 A metric T has derivatives g by the masses (`masses`), and so, to first order, it is the mean of the
 values L = sum_c y_c g_c with the prediction h = sum_c q_c g_c: errors are those of this mean by
-`covshift.engine.methods.Engine`.
+`covshift.engine.measures`.
 
 Sources: Białek, Perrakis et al. (2023), *Estimating model performance under covariate shift
 without labels* (cbpe, pape); Robins, Rotnitzky and Zhao (1994) (dr).
@@ -33,9 +34,9 @@ import numpy as np
 
 from ..engine.intervals import Errors, Number, sum_of_gaps
 from ..engine.label_shift import Shares
-from ..engine.methods import METHODS as ENGINE_METHODS
-from ..engine.methods import Method as EngineMethod
-from ..engine.methods import Signal
+from ..engine.measures import METHODS as ENGINE_METHODS
+from ..engine.measures import Method as EngineMethod
+from ..engine.measures import Signal
 from ..engine.sensitivity import Bound
 from ..numerics.array import Flags, Real, Rows
 from ..numerics.crossfit import CrossFit
@@ -50,7 +51,6 @@ Method = Literal[CovariateMethod, "label"]  # the last by class shares (`engine.
 METHODS: tuple[Method, ...] = get_args(CovariateMethod)
 Shown = Literal[Method, "labels", "both"]  # the last two with labels of target rows
 NUMBER_METHODS: tuple[Method, ...] = tuple(m for m in METHODS if m in ENGINE_METHODS)
-_CAUTION = 1 / 3  # see `judged`
 _NODES = 5  # of an integral between two sets of masses
 
 
@@ -68,22 +68,6 @@ class Classified:
     labels: Rows  # (N,): numbers of the classes
     kept: dict[str, CrossFit] = field(default_factory=dict)
     shares: Shares | None = None  # of the classes, under label shift
-
-    def __post_init__(self) -> None:
-        self.problem = self.problem.about(self._left(), _CAUTION)
-
-    @property
-    def unshrunken(self) -> Classified:
-        """The same, with the doubly robust form as it is: what the weights leave unbalanced."""
-        return replace(self, problem=self.problem.unshrunken)
-
-    def _left(self) -> Real:
-        """What the outcome model leaves: residuals, and their products with what metrics use."""
-        left = self.Y - self.predicted("dr").train
-        assert self.scored.chosen is not None
-        if len(self.scored.classes) > 2:
-            return np.column_stack([left, left[np.arange(len(left)), self.scored.chosen]])
-        return left[:, [self.scored.positive]] * residual_parts(self.scored)[0]
 
     @property
     def methods(self) -> tuple[Method, ...]:
@@ -123,8 +107,8 @@ class Classified:
             q = self.predicted(method)
             target = q.target * problem.sample.share[:, None]
             if method == "dr":
-                share = problem.engine.residual_share(problem.engine.full_weight_share)
-                train = (train - q.train) * share[:, None]
+                w = problem.weights.final
+                train = (train - q.train) * (w / w.sum())[:, None]
             else:
                 train = np.zeros_like(train)
         inside = self.inside(group)
@@ -146,7 +130,7 @@ class Classified:
             np.sum(q.folds * g[N:], axis=2, keepdims=True),
         )
         signal = Signal(np.sum(self.Y * g[:N], axis=1, keepdims=True), h)
-        linear = self.problem.engine.means(signal, engine_method(method))
+        linear = self.problem.measures.means(signal, engine_method(method))
         return replace(linear, value=np.array([found.value]))
 
     def by_shares(self, value: float, g: Real) -> Influence:
@@ -177,10 +161,9 @@ class Classified:
         """Give a metric its interval; ``found`` is its `influence`, where this is known already."""
         found = self.influence(metric, method, group) if found is None else found
         errors = self.errors(method, group, found)
-        besides = self.besides(metric, method, group, found)
         if metric.gaps and np.isfinite(found.value[0]):
-            return self._sum_of_gaps(metric, method, group, errors.error(found, besides))
-        return errors.number(found, **limits(metric.range), besides=besides)
+            return self._sum_of_gaps(metric, method, group, errors.error(found))
+        return errors.number(found, **limits(metric.range))
 
     def bound(self, metric: Metric, method: Method, group: int | None, bound: Bound) -> Number:
         """Bound a metric: exactly where it is a mean of losses, else to first order."""
@@ -191,11 +174,10 @@ class Classified:
         _, folds = bound.of_classes(g[N:], np.maximum(q.folds, 0.0))
         phi = bound.tilted(np.sum(self.Y * g[:N], axis=1), Q)
         signal = Signal(phi[:, None], CrossFit(train[:, None], folds[:, :, None]))
-        linear = self.problem.engine.means(signal, engine_method(method))
+        linear = self.problem.measures.means(signal, engine_method(method))
         found = replace(linear, value=plain.value + linear.value)
         errors = self.problem.errors(engine_method(method), group)
-        besides = self.besides(metric, method, group, plain)
-        return errors.number(found, **limits(metric.range), besides=besides)
+        return errors.number(found, **limits(metric.range))
 
     def _sum_of_gaps(
         self, metric: Metric, method: Method, group: int | None, error: tuple[float, float]
@@ -209,36 +191,8 @@ class Classified:
             found = self.influence(gap, method, group)
             gaps.append(float(found.value[0]))
             errors = self.errors(method, group, found)
-            sizes.append(errors.error(found, self.besides(gap, method, group, found))[0])
+            sizes.append(errors.error(found)[0])
         return sum_of_gaps(np.array(gaps), np.array(sizes), *error)
-
-    def besides(self, metric: Metric, method: Method, group: int | None, found: Influence) -> float:
-        """Return the error that the influence values do not hold."""
-        besides = 0.0
-        part = self.model_part(metric, method, group)
-        if part is not None:
-            besides = self.problem.model_error(part)
-        elif self.problem.engine.counts_imbalance(engine_method(method)):
-            balanced = metric.of(self.unshrunken.masses("dr", group)).value
-            besides = abs(balanced - float(found.value[0]))
-        return float(np.nan_to_num(besides))
-
-    def model_part(
-        self,
-        metric: Metric,
-        method: Method,
-        group: int | None,
-        modelled: Influence | None = None,
-    ) -> Influence | None:
-        """Influence of the folds' models on a number that leans to them.
-
-        ``modelled`` is the `influence` by the model alone, where this is known already.
-        """
-        if method != "dr" or not self.problem.leans:
-            return None
-        if modelled is None:
-            modelled = self.influence(metric, "model", group)
-        return self.problem.model_part(modelled)
 
     def slope(self, metric: Metric, method: Method, group: int | None) -> Real:
         """Derivatives (N + M, K) of a metric by the masses, between the plain and a method's.

@@ -26,13 +26,13 @@ _CHANGED = 0.01  # level of the test of p(y | x)
 
 def disagreement(model: str, metric: str, numbers: dict[Method, Number]) -> Iterator[Note]:
     """Warn where the methods are further apart than their errors allow."""
-    if "dr" not in numbers:  # label shift, under which the methods do not hold
+    if "model" not in numbers:  # label shift, under which the methods do not hold
         return
-    best = numbers["dr"]
+    best = numbers["model"]
     apart = [
         f"{method!r} {number.value:.3g}"
         for method, number in numbers.items()
-        if method in ("model", "cbpe", "pape")
+        if method in ("dr", "cbpe", "pape")
         and abs(number.value - best.value)
         > max(
             _DISAGREE * np.hypot(number.standard_error, best.standard_error),
@@ -42,7 +42,7 @@ def disagreement(model: str, metric: str, numbers: dict[Method, Number]) -> Iter
     if apart:
         text = (
             f"{words(metric)} of {model}: the methods disagree by more than their errors: "
-            f"'dr' {best.value:.3g}, but {', '.join(apart)}. The scores may be calibrated "
+            f"'model' {best.value:.3g}, but {', '.join(apart)}. The scores may be calibrated "
             "differently on the target than on the labelled rows, the labelled rows may cover "
             "little of the target, or they may have trained the model ({}). Labels of a few target "
             "rows would show whether p(y | x) has changed."

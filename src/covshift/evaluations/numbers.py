@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from ..engine.intervals import Number
-from ..engine.methods import METHODS as ENGINE_METHODS
-from ..engine.methods import Method as EngineMethod
-from ..engine.methods import Signal
+from ..engine.measures import METHODS as ENGINE_METHODS
+from ..engine.measures import Method as EngineMethod
+from ..engine.measures import Signal
 from ..estimates.quantiles import Median
 from ..estimates.quantities import every_group
 from ..numerics.array import Real
@@ -79,8 +79,7 @@ class Regressed:
         if metric == "median_absolute_error":
             size = np.abs(self.y - self.f)
             groups = every_group(self.problem)
-            alone = replace(self.problem, made={})  # leans by its own residuals
-            found = Median().items(alone, size, "absolute error")
+            found = Median().items(self.problem, size, "absolute error")
             for (group, label), item in zip(groups, found, strict=True):
                 yield group, label, {method: item.numbers[method] for method in ENGINE_METHODS}
             return
@@ -88,25 +87,9 @@ class Regressed:
             numbers: dict[Method, Number] = {}
             for method in ENGINE_METHODS:
                 one = self.influence(metric, method, group)
-                besides = 0.0
-                part = self.model_part(metric, method, group)
-                if part is not None:
-                    besides = self.problem.model_error(part)
-                elif self.problem.engine.counts_imbalance(method):
-                    unshrunken = replace(self, problem=self.problem.unshrunken)
-                    balanced = unshrunken.influence(metric, "dr", group)
-                    besides = float(abs(balanced.value[0] - one.value[0]))
-                    besides = np.inf if np.isnan(besides) else besides  # not defined: not known
                 errors = self.problem.errors(method, group)
-                numbers[method] = errors.number(one, besides=besides, **limits(range_of(metric)))
+                numbers[method] = errors.number(one, **limits(range_of(metric)))
             yield group, label, numbers
-
-    def model_part(self, metric: Any, method: Method, group: int | None) -> Influence | None:
-        """Influence of the folds' models on a number that leans to them."""
-        if method != "dr" or not self.problem.leans:
-            return None
-        leaning = self._about(self._parts(metric))
-        return leaning.model_part(self.influence(metric, "model", group))
 
     def values(
         self, metric: Any, method: EngineMethod, group: int | None
@@ -126,7 +109,7 @@ class Regressed:
         _, bottom = self.problem.in_group(signals[0], group, "loss")
         size = 1.0
         if bottom is not None:
-            size = float(self.problem.engine.means(bottom, method).value[0])
+            size = float(self.problem.measures.means(bottom, method).value[0])
         plain = float(of_means(metric, here).value[0])
 
         def of(y: Real, f: Real, inside: Real) -> Real:
@@ -155,9 +138,7 @@ class Regressed:
         values, h = self.parts("r2")
         linear = Signal(values @ slope, CrossFit(h.train @ slope, h.folds @ slope))
         bound = self.problem.bound_of(linear, "linear part of r2")
-        found = self._about(self._parts("r2")).ratio(
-            *self.problem.in_group(bound, group, "loss"), method
-        )
+        found = self.problem.ratio(*self.problem.in_group(bound, group, "loss"), method)
         moved = found.value - means.value @ slope[:, 0]
         return replace(found, value=explained(means).value + moved)
 
@@ -165,15 +146,7 @@ class Regressed:
         values = np.hstack([signal.values for signal in signals])
         joined = Signal(values, CrossFit.side_by_side([signal.h for signal in signals]))
         top, bottom = self.problem.in_group(joined, group, "loss")
-        return self._about(signals).ratio(top, bottom, method)
-
-    def _about(self, signals: list[Signal]) -> ScoredProblem:
-        """The problem, leaning by what the outcome model leaves of the signals."""
-        rest = np.hstack([signal.values - signal.h.train for signal in signals])
-        largest = np.abs(rest).max(axis=0)
-        rest = rest / np.where(largest > 0, largest, 1.0)  # so that no square overflows
-        spread = rest.std(axis=0)
-        return self.problem.about(rest / np.where(spread > 0, spread, 1.0))
+        return self.problem.ratio(top, bottom, method)
 
 
 def losses(metric: Any, y: Real, f: Real) -> Real:

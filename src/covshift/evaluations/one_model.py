@@ -57,7 +57,6 @@ class OneModel:
     few: Labelled | None  # target rows with a label
     rows: list[Performance] = field(default_factory=list)
     influence: dict[Where, Influence] = field(default_factory=dict)  # by the chosen method
-    model_parts: dict[Where, Influence | None] = field(default_factory=dict)  # of their models
     changes: list[Change] = field(default_factory=list)
     without: list[str] = field(default_factory=list)  # groups of which no target row has a label
     curves: Curves | None = None
@@ -181,11 +180,9 @@ class OneModel:
                 numbers = {m: number_within(judge, metric, m, group, found[m]) for m in found}
                 self._add(metric.name, where, numbers, metric.within)
                 self.influence[metric.name, *where] = found[method]
-                part = judge.model_part(metric, method, group, found.get("model"))
-                self.model_parts[metric.name, *where] = part
                 if self.few is not None:
                     there = self.few.of_classes(judge, metric, group)
-                    self._combine(metric.name, where, there, Known(numbers["dr"], found["dr"]))
+                    self._combine(metric.name, where, there, Known(numbers[method], found[method]))
         self.curves = curves_of(judge, method, bins)
         if self.few is not None:
             rows, there = self.few.rows, self.few.y
@@ -219,12 +216,11 @@ class OneModel:
             smooth = name != "median_absolute_error"
             for group, label, numbers in judge.numbers(metric):
                 self._add(name, (group, label), numbers)
-                corrected = Known(numbers["dr"], None)
+                corrected = Known(numbers[method], None)
                 if smooth:
                     one = judge.influence(metric, engine_method(method), group)
                     self.influence[name, group, label] = one
-                    self.model_parts[name, group, label] = judge.model_part(metric, method, group)
-                    corrected = Known(numbers["dr"], judge.influence(metric, "dr", group))
+                    corrected = Known(numbers[method], one)
                 if self.few is not None:
                     there = self.few.of_numbers(judge, metric, group)
                     self._combine(name, (group, label), there, corrected)

@@ -1,40 +1,18 @@
-"""The problem of `estimate`, with the scores among what the outcome model sees.
-
-What the outcome model leaves, the weighted residuals, is added to its mean only as far as it is no
-noise. It leans from flat to full weights as in `engine.methods`; and of the sum r that this
-makes, with the variance v that it has if the model is right, max(0, 1 - v / r^2) is added. So the
-estimate is that of the model where nothing speaks against it, and the doubly robust one where much
-does: it is still right in large samples if either part is. Errors are those of the doubly robust
-form, and besides, as far as the estimate leans, that of the model, a jackknife over the folds:
-where few labelled rows are positive, their residuals hardly tell it. For classes the variance of
-the form goes a third of the way from flat to full weights, and for numbers, whose squared errors
-have long tails, two thirds (benchmarks/results/evaluations.md, answers_intervals.md: how often the
-intervals cover). One share serves all metrics of classes, so that they agree with one another: v
-and r^2 are summed over the residuals, their product with the prediction, and with the score. With
-groups it is the largest of those of all rows and of each group. Weights of the user's choice, and
-samples of more than 20,000 rows, have the doubly robust form as it is.
-"""
+"""The problem of `estimate`, with the scores among what the outcome model sees."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engine.methods import Engine, beyond_noise, share_of_full_weights
-from ..engine.outcome import (
-    costly_deals,
-    predict,
-)
 from ..engine.problem import Problem
+from ..engine.stack import predict
 from ..exceptions import InputError
 from ..numerics.array import Real, Rows
 from ..numerics.crossfit import CrossFit, Features, FoldFits, stacked
-from ..numerics.influence import Influence
 from .chances import Part, calibrated, mixed
 
 
@@ -59,49 +37,7 @@ class ScoredProblem(Problem):
 
     scores: tuple[Real, Real] | None = None  # (N, c), (M, c): columns for the outcome model
     learned: Learned | None = None
-    rest: Real | None = None  # (N, k): what the outcome model leaves of the metrics
-    caution: float = 2 / 3  # see `engine.methods.Engine`
     fits: dict[str, FoldFits] = field(default_factory=dict)  # calibrations of the scores
-    of_classes: bool = False  # whether a classifier is judged
-
-    @property
-    def n_deals(self) -> int:
-        """How often the rows are dealt: models of classes are fitted again for each fold."""
-        return costly_deals(len(self.sample.X)) if self.of_classes else super().n_deals
-
-    @cached_property
-    def engine(self) -> Engine:
-        """The methods, leaning to the model by what it leaves."""
-        engine = super().engine
-        if self.rest is None or self.weights.steady is None:
-            return engine
-        full = self._largest(lambda rest: share_of_full_weights(rest, self.weights))
-        share = engine.residual_share(full)
-        factor = self._largest(lambda rest: beyond_noise(rest, share, share))
-        return replace(engine, full_weight_share=full, residual_factor=factor, caution=self.caution)
-
-    @property
-    def leans(self) -> bool:
-        """Whether the doubly robust form leans to the outcome model."""
-        return self.weights.steady is not None
-
-    def model_part(self, modelled: Influence) -> Influence:
-        """What the folds' models add to the errors of a number, as far as it leans to the model."""
-        lean = float(np.sqrt(max(0.0, 1 - self.engine.residual_factor)))
-        return modelled.known_target().times(lean)
-
-    def model_error(self, part: Influence) -> float:
-        """Error of a number's `model_part`, or of a difference of two."""
-        return self.errors("model").error(part)[0]
-
-    def about(self, rest: Real, caution: float = 2 / 3) -> ScoredProblem:
-        """Return the same problem for metrics of which the model leaves ``rest`` (N, k)."""
-        return replace(self, rest=rest, caution=caution)
-
-    def _largest(self, of: Callable[[Real], float]) -> float:
-        assert self.rest is not None
-        inside = [self._groups.indicator(k)[:, None] for k, _ in self.groups()]
-        return max(of(self.rest), *(of(self.rest * rows) for rows in inside), 0.0)
 
     def _predicted(self, y: NDArray[Any], classes: NDArray[Any] | None, name: str) -> CrossFit:
         if classes is not None and self.outcome_model is None:
@@ -126,7 +62,6 @@ class ScoredProblem(Problem):
             classes=classes,
             weight=d if self.sample.weighted else None,
             final=final,
-            copies=self.copies if learned is None else None,
         )
         self.seen[name] = chosen
         return CrossFit(found.train[:N], found.folds)
@@ -140,7 +75,7 @@ class ScoredProblem(Problem):
             self.fits[name] = calibrated(part, classes)
         return self.fits[name]
 
-    def _chances(self, labels: Rows, classes: Rows) -> tuple[CrossFit, list[str]]:
+    def _chances(self, labels: Rows, classes: Rows) -> tuple[CrossFit, dict[str, float]]:
         """Mix models of the features and the scores, and calibrated scores."""
         assert self.scores is not None
         d = self.sample.d if self.sample.weighted else None

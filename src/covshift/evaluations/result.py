@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from .pictures import Kind
 
 WORDS = {
-    **{method: METHOD_WORDS[method] for method in ("dr", "weights", "model")},
+    **{method: METHOD_WORDS[method] for method in ("model", "dr", "weights")},
     "pape": "weighted calibration (PAPE)",
     "cbpe": "calibrated scores (CBPE)",
     "label": METHOD_WORDS["label"],
@@ -138,7 +138,7 @@ class Evaluations(Robust, Reportable, Answer):
     weights : (N,) array
         Final weights of the labelled rows, mean one; zero where a row did not judge.
     models : dict
-        Which outcome models were used for what.
+        The shares of the outcome models, by what they predict.
     diagnosis : Diagnosis
     changes : tuple of Change
         Whether p(y | x) differs there, for every model: a test.
@@ -169,7 +169,7 @@ class Evaluations(Robust, Reportable, Answer):
     covered_share: float
     weighter: str
     weights: Real
-    models: dict[str, list[str]]
+    models: dict[str, dict[str, float]]
     diagnosis: Diagnosis
     changes: tuple[Change, ...] = ()
     notes: tuple[Note, ...] = ()
@@ -451,7 +451,7 @@ class Evaluations(Robust, Reportable, Answer):
                 Column("labels of the target", self._label, words=True),
                 Column("observed", _value),
                 *_NUMBERS[1:],
-                Column("expected", lambda row: _value(self.same(row, "dr"))),
+                Column("expected", lambda row: _value(self.same(row, "model"))),
                 _ROWS,
             )
             yield Table(labels.records, columns)

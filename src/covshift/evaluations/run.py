@@ -151,7 +151,7 @@ class Run:
         weights = weigh(
             sample, weighter, max_weight=settings.max_weight, random_state=settings.random_state
         )
-        return sample, weights
+        return sample, replace(weights, flat=None)  # the check by residuals is the plain one
 
     def _problem(
         self,
@@ -179,7 +179,6 @@ class Run:
             np.unique(outcome.y[used], return_inverse=True)[1].reshape(-1).astype(np.float64),
             scores=here.columns(),
             learned=self._learned(everywhere, outcome, sample),
-            of_classes=bool(everywhere.classes),
         )
         if problem.design.units < 2:
             raise InputError(
@@ -251,7 +250,4 @@ class Run:
         if one.few is not None and self.settings.shown == "both":
             return one.few.errors(one.problem, one.inside(where[1])).number(change)
         errors = one.problem.errors(engine_method(self.settings.method), where[1])
-        besides, parts = 0.0, (one.model_parts[where], first.model_parts[where])
-        if parts[0] is not None and parts[1] is not None:
-            besides = float(np.nan_to_num(one.problem.model_error(parts[0].minus(parts[1]))))
-        return errors.number(change, besides=besides)
+        return errors.number(change)

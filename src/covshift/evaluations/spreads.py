@@ -119,7 +119,7 @@ def judged(
     used = _judging(scored, outcome, sample.d, trained)
     here, labels = scored.rows(used), outcome.y[used]
     flat = _flat(sample.take(used), labels, settings)
-    problem = ScoredProblem(**flat, scores=here.columns(), of_classes=bool(here.classes))
+    problem = ScoredProblem(**flat, scores=here.columns())
     if not here.classes:
         return sample, used, Regressed(problem, labels, here.train[:, 0], here.target[:, 0])
     return sample, used, Classified(problem, here, codes(labels, here.classes))

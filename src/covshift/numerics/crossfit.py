@@ -4,12 +4,13 @@ The rows are dealt into K folds; model k learns from the rows outside fold k and
 inside. A target row gets the mean of the K models. So the residuals of the training rows are honest
 whatever the model, and an overfitted model only makes the estimate less precise, not wrong.
 
-Of few rows the deal itself moves an estimate, by up to half a standard error. So these are dealt R
-times, and a row is predicted by the mean over the deals, each time by a model that has not seen it.
+The deal itself moves an estimate, by up to half a standard error of few rows. So rows may be dealt
+R times, and a row is predicted by the mean over the deals, each time by a model that has not seen
+it. What is linear in the predictions, such as the doubly robust mean, is then the mean of the
+deals'.
 
 Source: Chernozhukov et al. (2018), *Double/debiased machine learning for treatment and structural
-parameters*; of several deals they take the median or mean of the estimates, we the mean of the
-predictions. Cost: R K fits of each model.
+parameters*. Cost: R K fits of each model.
 """
 
 from __future__ import annotations
@@ -31,14 +32,12 @@ from sklearn.utils.validation import has_fit_parameter
 
 from ..exceptions import InputError, import_extra
 from .array import Flags, Real, Rows, take_rows
-from .copies import FEW_DISTINCT, tells_apart
-from .hashing import RowUnits, keys_repeat, mixed_hash, row_hash
+from .hashing import RowUnits, row_hash
 from .parallel import one_thread
 from .row_sample import ENOUGH_ROWS
 
 _ROWS = 1 << 16  # predicted at a time
-_MANY_ROWS = 100_000  # beyond, a hash of the row deals folds that are large enough
-_SEED = 0  # of several deals: benchmarks/fold_noise.py tries others
+_FEW_ROWS, _DEALS = 1_000, 5  # benchmarks/estimator.py: how far a seed moves an answer
 
 
 @dataclass(frozen=True)
@@ -56,18 +55,9 @@ class CrossFit:
     @classmethod
     def mixed(cls, parts: Sequence[CrossFit], shares: Real) -> CrossFit:
         """Return a mixture of predictions, ``shares`` summing to one."""
-        count = max(len(part.folds) for part in parts)
-        pairs = [(share, part.repeated(count)) for share, part in zip(shares, parts, strict=True)]
-        train, folds = (
-            np.asarray(sum(share * getattr(part, name) for share, part in pairs if share))
-            for name in ("train", "folds")
-        )
-        return cls(train, folds)
-
-    def repeated(self, count: int) -> CrossFit:
-        """Repeat the deals until there are the models of ``count`` folds."""
-        times = count // len(self.folds)
-        return self if times == 1 else CrossFit(self.train, np.tile(self.folds, (times, 1, 1)))
+        pairs = list(zip(shares, parts, strict=True))
+        train = np.asarray(sum(share * part.train for share, part in pairs))
+        return cls(train, np.asarray(sum(share * part.folds for share, part in pairs)))
 
     @classmethod
     def known(cls, train: Real, target: Real, n_folds: int) -> CrossFit:
@@ -127,64 +117,36 @@ def fold_count(rows: int) -> int:
     return 5 if rows <= ENOUGH_ROWS else 3
 
 
-def deal(X: Real, y: Real, n_folds: int, *, cluster: Any = None) -> Rows:
-    """Number the fold of each row (N,), by what the row holds and not by its place.
-
-    Rows are ordered by a hash of X, which is at random, and dealt in turn; beyond 100,000 rows the
-    hash itself is the number. Rows of one cluster stay together, and so do copies of a row: a model
-    that has seen one has seen the other. Where some rows of X are equal, chance orders all of them:
-    dealt in turn, folds of few categories would be more alike than chance has it, and a jackknife
-    over them too sure of itself.
-    """
-    key = row_hash(X, units=RowUnits.of(X))
-    copies = _copies(X, key, y) if cluster is None else None
-    return _dealt(key, y, n_folds, copies if cluster is None else cluster)
-
-
-def _dealt(key: Any, y: Real, n_folds: int, cluster: Rows | None) -> Rows:
-    """Number the fold of each row (N,) by its ``key``; rows of one cluster stay together."""
-    if cluster is None and keys_repeat(key):
-        order = np.lexsort((y, key))[np.random.default_rng(0).permutation(len(key))]
-        return _in_turn(order, n_folds)
-    if cluster is None and len(key) > _MANY_ROWS:  # no fold is small: the hash itself deals
-        return np.asarray(mixed_hash(key) % np.uint64(n_folds), dtype=np.intp)
-    if cluster is None:
-        return _in_turn(np.lexsort((y, key)), n_folds)
-    _, group = np.unique(cluster, return_inverse=True)
-    group = group.reshape(-1)
-    first = np.full(int(group.max()) + 1, np.iinfo(np.uint64).max, dtype=np.uint64)
-    np.minimum.at(first, group, key)
-    rank = np.empty(len(first), dtype=np.intp)
-    rank[np.argsort(first, kind="stable")] = np.arange(len(first))
-    return np.asarray(rank[group] % min(n_folds, len(first)))
+def deal_count(rows: int) -> int:
+    """How often so many training rows are dealt, unless it is said."""
+    return _DEALS if rows <= _FEW_ROWS else 1
 
 
 def deals(
-    X: Real, y: Real, n_folds: int, count: int, *, cluster: Any = None
-) -> tuple[Rows, Rows | None]:
-    """Number the fold of each row in several deals (count, N); one is that of `deal`.
+    X: Real, y: Real, n_folds: int, count: int, *, cluster: Any = None, random_state: int = 0
+) -> Rows:
+    """Number the fold of each row in several deals: (count, N).
 
-    Rows are ordered by their distance from the mean in units of the columns' spread, and chance
-    deals them from this order: it is the same for columns of another sign, unit or order, and
-    nearly so for rounded numbers. Rows of one cluster, and copies of a row, stay together. Returned
-    too is the number of the distinct row that each row is a copy of; None where none is copied.
+    Chance deals rows by what they hold and not by their place, from the order of their distance
+    from the mean in units of the columns' spread: it is the same for columns of another sign, unit
+    or order, and nearly so for rounded numbers. Rows of one cluster stay together.
     """
-    key = row_hash(X, units=RowUnits.of(X))
-    copies = _copies(X, key, y)
-    cluster = copies if cluster is None else cluster
-    if count == 1:
-        return _dealt(key, y, n_folds, cluster)[None], copies
-    group = np.arange(len(X))
+    order = np.lexsort((row_hash(X, units=RowUnits.of(X)), y, distance(X)))
+    rank = np.empty(len(X), dtype=np.intp)
+    rank[order] = np.arange(len(X))
     if cluster is not None:
-        group = np.unique(cluster, return_inverse=True)[1].reshape(-1)
-    place = np.empty(len(X), dtype=np.intp)
-    place[np.lexsort((key, y, distance(X)))] = np.arange(len(X))
-    first = np.full(int(group.max()) + 1, len(X))
-    np.minimum.at(first, group, place)
-    rank = np.empty(len(first), dtype=np.intp)
-    rank[np.argsort(first)] = np.arange(len(first))
-    drawn = (np.random.default_rng((k, _SEED)).permutation(len(first)) for k in range(count))
-    return np.stack([order[rank][group] % min(n_folds, len(first)) for order in drawn]), copies
+        _, group = np.unique(cluster, return_inverse=True)
+        first = np.full(int(group.max()) + 1, len(X))
+        np.minimum.at(first, group.reshape(-1), rank)
+        rank = np.unique(first, return_inverse=True)[1].reshape(-1)[group.reshape(-1)]
+    size = int(rank.max()) + 1
+    drawn = (np.random.default_rng((random_state, k)).permutation(size) for k in range(count))
+    return np.stack([place[rank] % min(n_folds, size) for place in drawn])
+
+
+def deal(X: Real, y: Real, n_folds: int, *, cluster: Any = None) -> Rows:
+    """Number the fold of each row (N,) in one deal."""
+    return np.asarray(deals(X, y, n_folds, 1, cluster=cluster)[0])
 
 
 def distance(X: Real) -> Real:
@@ -194,31 +156,6 @@ def distance(X: Real) -> Real:
     spread = Z.std(axis=0)
     Z = (Z - Z.mean(axis=0)) / np.where(spread > 1e-12, spread, np.inf)
     return np.asarray(np.round((Z**2).sum(axis=1), 9))
-
-
-def _in_turn(order: Rows, n_folds: int) -> Rows:
-    fold = np.empty(len(order), dtype=np.intp)
-    fold[order] = np.arange(len(order)) % min(n_folds, len(order))
-    return fold
-
-
-def _copies(X: Real, key: Any, y: Real) -> Rows | None:
-    """Number the distinct rows (N,) where equal rows are copies; None where they are other people.
-
-    They are copies where some number above one divides how often each is there, such as each twice;
-    or where a column that is no lattice of few steps, as whole numbers are, tells nearly all
-    distinct rows apart: then chance makes no equal rows. Of few distinct rows nobody knows.
-    """
-    if not keys_repeat(key):
-        return None
-    pairs = key ^ row_hash(np.asarray(y, dtype=np.float64)[:, None], seed=1)
-    _, first, group, counts = np.unique(
-        pairs, return_index=True, return_inverse=True, return_counts=True
-    )
-    if not FEW_DISTINCT <= len(counts) < len(X):
-        return None
-    copied = np.gcd.reduce(counts) > 1 or any(map(tells_apart, X[first].T))
-    return group.reshape(-1) if copied else None
 
 
 def cross_fit(
@@ -246,27 +183,16 @@ class FoldFits:
     """The models of all folds, and what they predict for the training rows left out."""
 
     train: Real  # (N, k)
-    predict: Sequence[Callable[[Any], Real]] = ()  # of each fold: rows -> (rows, k)
-    together: Callable[[Any], Real] | None = None  # or of all at once: rows -> (folds, rows, k)
+    predict: Sequence[Callable[[Any], Real]]  # of each fold: rows -> (rows, k)
 
     def on(self, target: Any) -> CrossFit:
         """Predict the target rows as well."""
-        if self.together is not None:
-            return CrossFit(self.train, self.together(target))
         every = np.ones(_length(target), dtype=bool)
         folds = np.empty((len(self.predict), len(every), self.train.shape[1]))
         with one_thread(len(self.train)):
             for found, predict in zip(folds, self.predict, strict=True):
                 _fill(found, predict, target, every)
         return CrossFit(self.train, folds)
-
-    def completed(self, X: Any, fold: Rows, some: Flags) -> FoldFits:
-        """Predict the training rows X (N, n) that were not among ``some`` as well; of one deal."""
-        train = self.train.copy()
-        with one_thread(len(train)):
-            for number, predict in enumerate(self.predict):
-                _fill(train, predict, X, (fold == number) & ~some)
-        return FoldFits(train, self.predict)
 
     def averaged(self, others: FoldFits, deals: int) -> FoldFits:
         """Put the other deals, ``deals`` with this one, beside this one."""
@@ -291,21 +217,19 @@ def fit_folds(
     weight: Real | None = None,
     classes: NDArray[Any] | None = None,
     most: int | None = None,
-    some: Flags | None = None,
 ) -> FoldFits:
-    """Fit the models of `cross_fit`, and predict the training rows X (N, n), or ``some`` (N,).
+    """Fit the models of `cross_fit`, and predict the training rows X (N, n).
 
     Several deals (R, N) may be given. Rows of fold -1 train all models, and their prediction is
-    zero, as is that of other rows than ``some`` until `FoldFits.completed`. Inside of
-    `sharing_fits` the same models of the same rows are fitted once.
+    zero. Inside of `sharing_fits` the same models of the same rows are fitted once.
     """
     known = _shared.get()
     if known is None:
-        return _fit_folds(model, X, y, fold, weight, classes, most, some)
+        return _fit_folds(model, X, y, fold, weight, classes, most)
     order = _order(X)
     rows = X if order is None else X[:, order]
-    key = _digest(model, rows, y, fold, weight, classes, most, some)
-    found = known.pop(key, None) or _fit_folds(model, rows, y, fold, weight, classes, most, some)
+    key = _digest(model, rows, y, fold, weight, classes, most)
+    found = known.pop(key, None) or _fit_folds(model, rows, y, fold, weight, classes, most)
     if key is not None:
         known[key] = found  # the last one: the first to go
         while len(known) > _SHARED:
@@ -353,7 +277,6 @@ def _fit_folds(
     weight: Real | None,
     classes: NDArray[Any] | None,
     most: int | None,
-    some: Flags | None,
 ) -> FoldFits:
     train = np.zeros((len(y), 1 if classes is None else len(classes)))
     models = []
@@ -365,7 +288,7 @@ def _fit_folds(
             if most is not None and len(used) > most:
                 used = used[:: -(-len(used) // most)]
             fitted = _fit(model, take_rows(X, used), y[used], weight, used, classes)
-            _fill(own, fitted, X, held if some is None else held & some)
+            _fill(own, fitted, X, held)
             train[held] += own[held]
             models.append(fitted)
     return FoldFits(train / len(deals), models)

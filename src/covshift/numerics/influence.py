@@ -145,19 +145,26 @@ def _sampled(fpc: Real, stratum: Rows, units: Whole) -> Real:
 
 @dataclass(frozen=True)
 class Influence:
-    """Estimates (k,) with the influence of every training row (N, k) and target row (M, k)."""
+    """Estimates (k,) with the influence of every training row (N, k) and target row (M, k).
+
+    ``apart`` (k,) is how far they are from other estimates of the same, which counts as an error.
+    """
 
     value: Real
     train: Real
     target: Real
+    apart: Real | float = 0.0
 
     def linear(self, A: Real) -> Influence:
         """Return A theta, with A (j, k)."""
-        return Influence(A @ self.value, self.train @ A.T, self.target @ A.T)
+        apart = A @ np.broadcast_to(self.apart, self.value.shape)
+        return Influence(A @ self.value, self.train @ A.T, self.target @ A.T, apart)
 
     def column(self, k: int) -> Influence:
         """Return one of the estimates."""
-        return Influence(self.value[k : k + 1], self.train[:, k : k + 1], self.target[:, k : k + 1])
+        apart = np.broadcast_to(self.apart, self.value.shape)[k : k + 1]
+        kept = slice(k, k + 1)
+        return Influence(self.value[kept], self.train[:, kept], self.target[:, kept], apart)
 
     def over(self, other: Influence) -> Influence:
         """Return the ratio of each estimate to one ``other`` estimate, or to those of another."""
@@ -165,17 +172,22 @@ class Influence:
             ratio = self.value / other.value
             train = (self.train - ratio * other.train) / other.value
             target = (self.target - ratio * other.target) / other.value
-        return Influence(ratio, train, target)
+            apart = (self.apart - ratio * other.apart) / other.value
+        return Influence(ratio, train, target, apart)
 
     def minus(self, other: Influence) -> Influence:
         """Return the differences."""
         return Influence(
-            self.value - other.value, self.train - other.train, self.target - other.target
+            self.value - other.value,
+            self.train - other.train,
+            self.target - other.target,
+            self.apart - other.apart,
         )
 
     def times(self, factor: float) -> Influence:
         """Return multiples."""
-        return Influence(self.value * factor, self.train * factor, self.target * factor)
+        value, apart = factor * self.value, factor * self.apart
+        return Influence(value, factor * self.train, factor * self.target, apart)
 
     def known_target(self) -> Influence:
         """Return the same where the target rows are the whole population."""

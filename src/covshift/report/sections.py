@@ -134,7 +134,7 @@ def _differences(answer: Evaluations) -> Table:
 def _labels(answer: Evaluations) -> Table:
     rows = []
     for row in answer.table.where(method="labels"):
-        expected, count = _value(answer.same(row, "dr")), Cell(f"{row.rows:,}", row.rows)
+        expected, count = _value(answer.same(row, "model")), Cell(f"{row.rows:,}", row.rows)
         rows.append((Cell(_label(answer, row)), *_numbers(row), expected, count))
     tests = [
         "Do rows with the same columns have different outcomes in the target? p = "
