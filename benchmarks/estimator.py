@@ -12,7 +12,7 @@ interval of influence values with Satterthwaite's freedom. Other lines add one s
     lean alone        the same, with the error of the weights that it uses
     cap               ends of the interval of a share at most three times t s.e. away
     flat weights      residuals weigh by the flatter weights throughout
-    all               all of these at once: the estimator until version 2
+    all               all of these at once, as the estimator was in development
 
 "weights" is the weighted mean, with and without the imbalance that its interval may count besides.
 Populations with known means: six settle which steps stay, six others report. Seeds of folds:
@@ -125,7 +125,7 @@ def truth(name):
 
 
 def learners(N, Z):
-    """Models by name; the kernel's width is that of the package until version 2."""
+    """Models by name; the kernel has the width of the package."""
     levels = np.array([len(np.unique(column)) == 2 for column in Z.T])
     unit = np.where(levels, np.ptp(Z, axis=0), 1.0)
     gamma = 0.3 / (2 * max(1.0, float((Z / np.where(unit > 0, unit, 1)).var(axis=0).sum())))
