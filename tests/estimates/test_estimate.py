@@ -25,7 +25,7 @@ from covshift import (
 from covshift.engine.measures import METHODS
 from covshift.exceptions import InputError
 from covshift.numerics.crossfit import deals
-from covshift.weights import EntropyBalancing
+from covshift.weights import CDFWeights, EntropyBalancing, TiltedCDFWeights
 
 N, M = 80, 60
 _rng = np.random.default_rng(0)
@@ -465,6 +465,34 @@ def curved():
         return estimate_with(diagnosis, X, y, T, **{"outcome_model": Line(), **options})
 
     return ask, X, y, by
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("slopes", [(0.0, 0.0), (1.2, 0.0)])
+def test_the_default_leans_from_full_to_flat_weights_as_far_as_they_agree(curved, slopes):
+    """By the formula, with a model that is known: the lean is the share within noise."""
+    ask, X, y, _ = curved
+    model = Fixed(1.0, slopes)
+    flatter = CDFWeights(purpose="training", allow_no_overlap=True)
+    full, flat = (ask(weighter=one, outcome_model=model) for one in (TiltedCDFWeights(), flatter))
+    rest = y - model.predict(X)
+
+    def influence(w):
+        w = w / w.sum()
+        rows = 1 / sum(w**2)
+        factor = np.sqrt(rows / (rows - 3))  # n / (n - p - 1) of two columns
+        return [factor * w[i] * (rest[i] - w @ rest) for i in range(len(y))]
+
+    pairs = zip(influence(full.weights), influence(flat.weights), strict=True)
+    noise = sum((a - b) ** 2 for a, b in pairs)
+    D = full.value - flat.value
+    a = max(0.0, 1 - noise / D**2)
+    found = ask(outcome_model=model)
+    assert found.value == pytest.approx(flat.value + a * D, rel=1e-9)
+    assert found.standard_error == pytest.approx(
+        np.hypot(full.standard_error, (1 - a) * D), rel=1e-6
+    )
+    assert 0.1 < a < 1
 
 
 @pytest.mark.thorough
