@@ -217,7 +217,7 @@ def test_the_draw_follows_the_seed():
     first, again, other = (plan(X, YES, T, count=20, random_state=k) for k in (0, 0, 1))
     assert (first.rows == again.rows).all()
     assert (first.rows != other.rows).any()
-    assert first.probability == pytest.approx(other.probability, rel=0.3)  # folds move it
+    assert np.corrcoef(first.probability, other.probability)[0, 1] > 0.9  # other folds
 
 
 @pytest.mark.part(3)
