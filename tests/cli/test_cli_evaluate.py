@@ -145,7 +145,7 @@ def test_labels_of_the_target_only_check(files, handed):
     assert result.code == 0
     assert handed["y_target"] == [row[3] for row in TARGET[1:]]
     assert "used only to score" in result.err
-    assert handed["method"] == "dr"
+    assert handed["method"] == "model"
 
 
 def test_labels_that_are_named_make_the_intervals(files, handed):

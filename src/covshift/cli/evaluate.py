@@ -118,7 +118,7 @@ def evaluations_of(options: Arguments) -> tuple[Evaluations, list[Note], Labelle
             predictions_of(samples, options, judged, name),
             replace(samples.both, beside={**samples.both.beside, "batch": batch}),
             metrics=list(options.metric) or judged.metrics(samples.labels),
-            method=options.method,
+            method=options.method or (None if by_shares or options.target_label else "model"),
             weighter=options.weighter,
             restrict=options.restrict,
             confidence=options.confidence,
