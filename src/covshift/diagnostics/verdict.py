@@ -66,6 +66,13 @@ class Judgement(NamedTuple):
     advice: str
 
 
+def unlike_share(support: Support) -> float:
+    """Share of the target unlike all training rows; zero where it is too small for "strong"."""
+    near = support.outside or 0.0
+    parts = [part.share for part in support.uncovered if part.excess >= STRONG]
+    return max([near if near >= STRONG_OUTSIDE else 0.0, *parts])
+
+
 def judge(
     features: Sequence[FeatureShift],
     auc: TwoSampleAUC | None,

@@ -1,8 +1,15 @@
-"""Is there anything to go by? The diagnosis beside the number, and no number without overlap."""
+"""Is there anything to go by? No number without overlap, and a diagnosis where one is asked for.
+
+Most samples overlap, and a few tests say so: of single columns, of neighbours, and of the weights.
+Where they doubt it, the verdict of the whole diagnosis decides.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +18,8 @@ from ..data.features import MISSING
 from ..data.validation import checked
 from ..diagnostics import Diagnosis, MarginsDiagnosis
 from ..diagnostics.coverage import in_words, neighborhood, set_aside, significant_parts
-from ..diagnostics.measure import judge_samples
+from ..diagnostics.measure import judge_samples, overlap_of
+from ..diagnostics.verdict import unlike_share
 from ..exceptions import NoOverlapError, Remedy
 from ..numerics.array import Flags, Real, Rows
 from ..numerics.progress import doing
@@ -23,12 +31,29 @@ from ..show.words import printable
 _ROWS = 5_000  # training rows among which neighbours are looked for
 
 
+class Diagnosed:
+    """A diagnosis that is made when it is first asked for, and kept."""
+
+    def __init__(self, make: Callable[[], Diagnosis | MarginsDiagnosis]) -> None:
+        self._make = make
+
+    @cached_property
+    def found(self) -> Diagnosis | MarginsDiagnosis:
+        """The diagnosis."""
+        return self._make()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Keep the diagnosis, not the rows that it is made from."""
+        return {"found": self.found}
+
+
 @dataclass(frozen=True)
 class Covered:
     """The samples that the answer is for, and what is known of their overlap."""
 
     sample: Samples
-    diagnosis: Diagnosis | MarginsDiagnosis | None
+    diagnosed: Diagnosed
+    unlike: float  # share of the target unlike all training rows, where it matters
     share: float  # of the target that the answer is for
     notes: tuple[Note, ...] = ()
     trusted: bool = True  # whether the sample shows the whole of it
@@ -51,7 +76,8 @@ def check_overlap(
 
     A column leaves part of the target uncovered where this part is significant and more than a
     tenth of the target beyond what chance explains (`covshift.numerics.support`); besides, the
-    verdict of the diagnosis must not be "no overlap". With ``restrict="overlap"`` the target rows
+    verdict of a diagnosis must not be "no overlap", which is made where the samples' overlap is in
+    doubt (`overlap_of`). With ``restrict="overlap"`` the target rows
     of all significant parts are left out (`covshift.diagnostics.coverage`), and where the verdict
     still says so, those without training rows nearby.
     """
@@ -76,25 +102,24 @@ def check_overlap(
                 f"{in_words(_distinct(parts, sample.T), sample)}."
             )
     left = sample if kept.all() else sample.take_target(np.flatnonzero(kept))
-    diagnosis: Diagnosis | None = sample.diagnosis
-    if diagnosis is None or len(parts):
-        diagnosis = _diagnosed(left, random_state)
+    known_before = sample.diagnosis if not parts else None
+    diagnosed, unlike, reason = _looked_at(left, known_before, random_state)
     near = np.ones(len(left.T), dtype=bool)
-    if diagnosis.verdict == "no overlap" and labelled and restrict is None:
+    if reason and labelled and restrict is None:
         if trusted:
-            notes.append(_answered(diagnosis.reason.removesuffix(".")))
+            notes.append(_answered(reason.removesuffix(".")))
         trusted = False
-    elif diagnosis.verdict == "no overlap":
+    elif reason:
         if restrict is None:
-            raise NoOverlapError(f"{diagnosis.reason} {_NOTHING}", _restricted(), _LEAVE_OUT)
+            raise NoOverlapError(f"{reason} {_NOTHING}", _restricted(), _LEAVE_OUT)
         near = _near(left, random_state)
         if not near.any():
             raise NoOverlapError("No target row has training rows nearby.")
         left = left.take_target(np.flatnonzero(near))
-        diagnosis = _diagnosed(left, random_state)
-        if diagnosis.verdict == "no overlap":
+        diagnosed, unlike, reason = _looked_at(left, None, random_state)
+        if reason:
             raise NoOverlapError(
-                f"Even where the target rows have training rows nearby: {diagnosis.reason} "
+                f"Even where the target rows have training rows nearby: {reason} "
                 "Leave out features that the outcome does not need."
             )
     whole = bool(kept.all() and near.all())  # shares may sum to a little less than one
@@ -108,7 +133,7 @@ def check_overlap(
     notes += whole_sample.notes
     covered = np.flatnonzero(kept)[near]
     left = whole_sample if whole else whole_sample.take_target(covered)
-    return Covered(left, diagnosis, share, tuple(notes), trusted)
+    return Covered(left, diagnosed, unlike, share, tuple(notes), trusted)
 
 
 def refuse_uncovered(sample: Samples) -> None:
@@ -200,12 +225,28 @@ def _distinct(parts: list[Uncovered], T: Real) -> list[Uncovered]:
     return list(found.values())
 
 
-def _diagnosed(sample: Samples, random_state: int) -> Diagnosis:
-    """Diagnose as `covshift.diagnose` does: without rows of weight zero."""
-    counted = sample.take(np.flatnonzero(sample.d > 0))
-    counted = counted.take_target(np.flatnonzero(sample.share > 0))
-    with quiet(), checked():
-        return judge_samples(counted, random_state=random_state)
+def _looked_at(
+    sample: Samples, known: Diagnosis | None, random_state: int
+) -> tuple[Diagnosed, float, str]:
+    """Return the diagnosis, the share unlike all training rows, and why there is no overlap.
+
+    As `covshift.diagnose` does, without rows of weight zero.
+    """
+    if known is not None:
+        diagnosed, doubtful, unlike = Diagnosed(lambda: known), True, unlike_share(known.support)
+    else:
+        counted = sample.take(np.flatnonzero(sample.d > 0))
+        counted = counted.take_target(np.flatnonzero(sample.share > 0))
+
+        def make() -> Diagnosis:
+            with quiet(), checked():
+                return judge_samples(counted, random_state=random_state)
+
+        diagnosed = Diagnosed(make)
+        with quiet(), checked():
+            doubtful, unlike = overlap_of(counted, random_state=random_state)
+    without = doubtful and diagnosed.found.verdict == "no overlap"
+    return diagnosed, unlike, diagnosed.found.reason if without else ""
 
 
 def _near(sample: Samples, random_state: int) -> Flags:

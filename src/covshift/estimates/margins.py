@@ -13,7 +13,7 @@ from ..data.row_weights import check_weight, kish
 from ..data.validation import refuse_target_weights
 from ..diagnostics import MarginsDiagnosis
 from ..diagnostics.margins import diagnose_margins
-from ..engine.overlap import Covered
+from ..engine.overlap import Covered, Diagnosed
 from ..engine.weights import Weights, are_weights, trimmed
 from ..exceptions import InputError, MarginsWarning, NoOverlapError, WeightWarning
 from ..margins.reading import cell_columns
@@ -82,7 +82,8 @@ def covered_by_margins(sample: Samples, rows: Rows) -> Covered:
         named = ", ".join(map(repr, free[:8])) + (" ..." if len(free) > 8 else "")
         text = f"No margin covers {named}: these columns are not corrected."
         notes.append(Note("columns without margins", text))
-    return Covered(sample, diagnosis, 1.0, tuple(notes))
+    unlike = max((shift.uncovered for shift in empty), default=0.0)
+    return Covered(sample, Diagnosed(lambda: diagnosis), unlike, 1.0, tuple(notes))
 
 
 # Weights that carry the sample to margins.

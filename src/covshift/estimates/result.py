@@ -13,6 +13,7 @@ from ..engine.explanation import Explanation, explained
 from ..engine.intervals import Number
 from ..engine.label_shift import LabelShiftTest, of_classes
 from ..engine.measures import Method
+from ..engine.overlap import Diagnosed
 from ..engine.paper import Cited, Reportable
 from ..engine.robustness import Robust, Robustness
 from ..engine.sensitivity import check_odds
@@ -117,7 +118,8 @@ class Estimates(Robust, Reportable, Answer):
         Corrected minus plain, from joint influence values.
     models : dict
         The shares of the outcome models, by what they predict.
-    diagnosis : Diagnosis or MarginsDiagnosis
+    unlike_share : float
+        Share of the target unlike all training rows, where it is large enough to matter; else zero.
     sensitivity : float or None
         By which factor odds may differ in ``sensitivity_interval``.
     replicate_weights, replicate_scales : (N, B) and (B,) arrays, or None
@@ -149,7 +151,8 @@ class Estimates(Robust, Reportable, Answer):
     weights: Real
     changes: tuple[Change, ...]
     models: dict[str, dict[str, float]]
-    diagnosis: Diagnosis | MarginsDiagnosis
+    _diagnosed: Diagnosed = field(repr=False, compare=False)
+    unlike_share: float
     sensitivity: float | None = None
     replicate_weights: Real | None = None
     replicate_scales: Real | None = None
@@ -164,9 +167,22 @@ class Estimates(Robust, Reportable, Answer):
     _facts: ClassVar[tuple[str, ...]] = (
         *("what", "method", "confidence", "effective_sample_size", "design_effect"),
         *("largest_weight", "trimmed_share", "n_train", "n_target", "n_labels", "covered_share"),
-        *("weighter", "models", "sensitivity", "robustness_value", "errors", "verdict"),
+        *(
+            "unlike_share",
+            "weighter",
+            "models",
+            "sensitivity",
+            "robustness_value",
+            "errors",
+            "verdict",
+        ),
     )
     _data: ClassVar[tuple[str, ...]] = ("estimates", "table", "changes", "label_shift")
+
+    @property
+    def diagnosis(self) -> Diagnosis | MarginsDiagnosis:
+        """How the samples differ: `covshift.diagnose`, made when it is first asked for."""
+        return self._diagnosed.found
 
     @property
     def verdict(self) -> str:

@@ -136,7 +136,6 @@ class Run:
             weights = replace(weights, final=len(used) * self.shares[0].weights)
         final = np.zeros(len(outcomes[0].y))
         final[used] = weights.final
-        assert self.covered.diagnosis is not None
         found = Estimates(
             Table(rows),
             self.settings.method if self.known is None else "both",
@@ -153,7 +152,8 @@ class Run:
             final,
             tuple(changes),
             models,
-            self.covered.diagnosis,
+            self.covered.diagnosed,
+            self.covered.unlike,
             None,
             drawn,
             None if by is None else by.scale * by.rscales,

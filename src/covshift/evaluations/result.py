@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ..diagnostics import Diagnosis
 from ..engine.explanation import Explanation
 from ..engine.label_shift import LabelShiftTest, of_classes
+from ..engine.overlap import Diagnosed
 from ..engine.paper import Cited, Reportable
 from ..engine.robustness import Robust, Robustness
 from ..estimates.result import (
@@ -139,7 +140,8 @@ class Evaluations(Robust, Reportable, Answer):
         Final weights of the labelled rows, mean one; zero where a row did not judge.
     models : dict
         The shares of the outcome models, by what they predict.
-    diagnosis : Diagnosis
+    unlike_share : float
+        Share of the target unlike all training rows, where it is large enough to matter; else zero.
     changes : tuple of Change
         Whether p(y | x) differs there, for every model: a test.
     batches : dict of Evaluations
@@ -170,7 +172,8 @@ class Evaluations(Robust, Reportable, Answer):
     weighter: str
     weights: Real
     models: dict[str, dict[str, float]]
-    diagnosis: Diagnosis
+    _diagnosed: Diagnosed = field(repr=False, compare=False)
+    unlike_share: float
     changes: tuple[Change, ...] = ()
     notes: tuple[Note, ...] = ()
     batches: dict[str, Evaluations] = field(default_factory=dict)
@@ -190,6 +193,7 @@ class Evaluations(Robust, Reportable, Answer):
             "n_labels",
             "n_learned",
             "covered_share",
+            "unlike_share",
             "weighter",
         ),
         *("models", "sensitivity", "robustness_value", "verdict"),
@@ -197,6 +201,13 @@ class Evaluations(Robust, Reportable, Answer):
     _data: ClassVar[tuple[str, ...]] = (
         *("performances", "table", "differences", "changes", "curves", "label_shift"),
     )
+
+    @property
+    def diagnosis(self) -> Diagnosis:
+        """How the samples differ: `covshift.diagnose`, made when it is first asked for."""
+        found = self._diagnosed.found
+        assert isinstance(found, Diagnosis)
+        return found
 
     @property
     def verdict(self) -> str:

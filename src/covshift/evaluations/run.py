@@ -11,7 +11,6 @@ from sklearn.preprocessing import StandardScaler
 from ..data import Samples
 from ..data.columns import Outcome
 from ..data.row_weights import check_weight
-from ..diagnostics import Diagnosis
 from ..engine.explanation import Moved
 from ..engine.intervals import Number
 from ..engine.labels import (
@@ -77,7 +76,6 @@ class Run:
         self.judged, self.chances = judged, chance is not None
         table = Table(tuple(row for one in judged for row in one.rows))
         found = [*self.covered.notes, *(note for one in judged for note in one.notes)]
-        assert isinstance(self.covered.diagnosis, Diagnosis)
         found += notes.rows_that_judge(outcome, self.trained)
         method = self.settings.shown
         found += notes.without_number(table.where(method=method), self.covered.sample.groups)
@@ -106,7 +104,8 @@ class Run:
             self._weighter(weights),
             final,
             {name: seen for one in judged for name, seen in one.problem.seen.items()},
-            self.covered.diagnosis,
+            self.covered.diagnosed,
+            self.covered.unlike,
             tuple(change for one in judged for change in one.changes),
             tuple(found),
             curves=tuple(one.curves for one in judged if one.curves is not None),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ..exceptions import InputError
 from .notes import Note, plain
 from .table import Table, card, paragraph, wrapped
+from .words import percent
 
 _ASSUMED = (
     "that, given these columns, the outcome behaves the same in both groups. This cannot be "
@@ -48,13 +49,18 @@ def few_rows(effective: float | None, rows: int, largest: float | None = None) -
     )
 
 
-def extrapolates(verdict: str) -> str:
-    """Say that an answer is extrapolated where the verdict is a strong shift; else nothing."""
-    if verdict != "strong":
+def extrapolates(unlike: float) -> str:
+    """Say that an answer is extrapolated for a share of the target; nothing where it is zero.
+
+    >>> extrapolates(0.12)[:50]
+    '12% of the target rows are unlike all training rows'
+    """
+    if not unlike:
         return ""
     return (
-        "Many target rows are unlike yours. Predictions for them are extrapolated, which the "
-        "interval does not account for. Outcomes of a few of them would check this."
+        f"{percent(unlike)} of the target rows are unlike all training rows. Predictions for them "
+        "are extrapolated, which the interval does not account for. Outcomes of a few of them "
+        "would check this."
     )
 
 
@@ -63,7 +69,7 @@ def caution_of(answer: Any, *, weighted: bool) -> str:
     few = ""
     if weighted:
         few = few_rows(answer.effective_sample_size, answer.n_train, answer.largest_weight)
-    return f"{few} {extrapolates(answer.verdict)}".strip()
+    return f"{few} {extrapolates(answer.unlike_share)}".strip()
 
 
 class Answer:
