@@ -112,7 +112,7 @@ class WeighterEntry(Entry):
 
     path: str  # of a class
     words: str = ""  # what makes the weights, in the methods section of a paper
-    works: tuple[str, ...] = ()  # "Author (year). Title", or keys of `covshift.engine.paper.WORKS`
+    works: tuple[str, ...] = ()  # "Author (year). Title", or keys of `covshift.engine.citing.WORKS`
     rows: int = 1_000  # of either sample that a diagnosis or report gives it
     compared_up_to: float = inf  # features up to which a comparison tries it
     in_diagnosis: bool = False  # whether a diagnosis shows its effective sample size

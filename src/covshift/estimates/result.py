@@ -9,12 +9,13 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from ..diagnostics import Diagnosis, MarginsDiagnosis
+from ..engine.citing import Cited
 from ..engine.explanation import Explanation, explained
 from ..engine.intervals import Number
 from ..engine.label_shift import LabelShiftTest, of_classes
 from ..engine.measures import Method
 from ..engine.overlap import Diagnosed
-from ..engine.paper import Cited, Reportable
+from ..engine.paper import Reportable
 from ..engine.robustness import Robust, Robustness
 from ..engine.sensitivity import check_odds
 from ..exceptions import InputError, InputTypeError

@@ -28,8 +28,8 @@ from ..engine.labels import (
 )
 from ..engine.measures import METHODS, Method
 from ..engine.overlap import Covered
-from ..engine.paper import Procedure
 from ..engine.problem import Item, Problem, Size
+from ..engine.procedure import Procedure
 from ..engine.robustness import robust
 from ..engine.weights import Weights, are_weights, weigh
 from ..exceptions import InputError

@@ -9,10 +9,11 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..diagnostics import Diagnosis
+from ..engine.citing import Cited
 from ..engine.explanation import Explanation
 from ..engine.label_shift import LabelShiftTest, of_classes
 from ..engine.overlap import Diagnosed
-from ..engine.paper import Cited, Reportable
+from ..engine.paper import Reportable
 from ..engine.robustness import Robust, Robustness
 from ..estimates.result import (
     METHOD_WORDS,

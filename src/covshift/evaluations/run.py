@@ -21,7 +21,7 @@ from ..engine.labels import (
     unlike_the_rest,
 )
 from ..engine.overlap import Covered
-from ..engine.paper import Procedure
+from ..engine.procedure import Procedure
 from ..engine.robustness import robust
 from ..engine.weights import Weights, weigh
 from ..exceptions import InputError

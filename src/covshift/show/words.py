@@ -137,6 +137,15 @@ def joined(names: Iterable[str]) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
+def counted(number: int, one: str, many: str = "") -> str:
+    """Count things in words.
+
+    >>> counted(1, "row"), counted(1200, "row"), counted(2, "stratum", "strata")
+    ('1 row', '1,200 rows', '2 strata')
+    """
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
 def named(names: Sequence[str]) -> str:
     """List names in a message; of many, the first twelve."""
     more = f" and {len(names) - 12} more" if len(names) > 12 else ""
