@@ -11,7 +11,7 @@ import pytest
 from command import covshift
 
 from covshift.comparison import Method
-from covshift.comparison import core as comparison
+from covshift.comparison import learners as comparison
 
 rng = np.random.default_rng(0)
 N, M = 50, 40

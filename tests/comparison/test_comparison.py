@@ -24,7 +24,6 @@ from covshift.comparison import (
     target,
 )
 from covshift.comparison.methods import (
-    check_method,
     fit_method,
     found_once,
     methods_for,
@@ -273,7 +272,7 @@ def test_a_machine_with_corrections_and_a_machine_beside_trees():
 )
 def test_unknown_names_are_refused(learner, method, message):
     with pytest.raises(ValueError, match=message):
-        check_method(learner, method)
+        resolve(learner, method)
 
 
 def test_losses_of_classes_are_refused_for_numbers():

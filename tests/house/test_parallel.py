@@ -16,7 +16,7 @@ from threadpoolctl import ThreadpoolController, threadpool_info
 
 from covshift import VSVC, VSVR, Kernel
 from covshift.comparison import Method, compare
-from covshift.comparison import core as comparison
+from covshift.comparison import learners as comparison
 from covshift.machine import primal
 from covshift.numerics import parallel as _parallel
 from covshift.numerics.parallel import one_blas_thread, one_thread, over_rows

@@ -20,7 +20,7 @@ from sklearn.utils.validation import has_fit_parameter
 import covshift
 from covshift import Kernel
 from covshift.cli.commands import command, parse
-from covshift.comparison.methods import check_method, fit_method, methods_for, resolve
+from covshift.comparison.methods import fit_method, methods_for, resolve
 from covshift.corrections import CORRECTIONS, Correction, Importance, as_correction
 from covshift.corrections.auto import candidates
 from covshift.diagnostics.sizes import METHODS, row_limit
@@ -166,7 +166,7 @@ def test_a_weighter_s_name_stands_for_its_weights_everywhere(name):
     assert isinstance(as_correction(name), Importance)
     assert row_limit(name) == TABLE[name].rows
     for learner in LEARNERS:
-        check_method(learner, name)
+        resolve(learner, name)
         compared = TABLE[name].compared_up_to >= 3
         assert (name in [method.name for method in methods_for(learner, 3)]) == compared
 

@@ -14,11 +14,10 @@ from sklearn.model_selection import KFold, StratifiedKFold
 
 from ..corrections import CORRECTIONS, Importance, as_correction
 from ..data.row_weights import RowWeights, row_weights
-from ..data.validation import column_names, refuse_no_rows, unwrap_target
+from ..data.validation import refuse_no_rows, unwrap_target
 from ..encoding import groups_of
 from ..encoding.feature import with_groups
-from ..exceptions import InputError, InputTypeError
-from ..machine.reweighted import Reweighted
+from ..exceptions import InputError
 from ..margins.reading import table_parts
 from ..numerics.array import Real, Rows, row_count
 from ..numerics.coordinates import OnCoordinates, Unchanged
@@ -86,35 +85,9 @@ def methods_for(learner: str, n_features: int, margins: Any = None) -> list[Meth
     return methods
 
 
-def refuse_no_estimator(value: Any, name: str, also: str = "") -> None:
-    """Refuse what cannot be cloned and fitted."""
-    if isinstance(value, type) or not (hasattr(value, "fit") and hasattr(value, "get_params")):
-        raise InputTypeError(
-            f"{name} must be {also}an estimator such as LogisticRegression(), not {value!r:.60}."
-        )
-
-
-def contenders_of(
-    learner: Any, X: Any, margins: Any = None, names: Sequence[Any] | None = None
-) -> dict[str, Reweighted]:
-    """Return an estimator of the user's with every weighter that suits X, or with those named."""
-    refuse_no_estimator(learner, "learner", f"a name ({', '.join(LEARNERS)}) or ")
-    columns = column_names(X)
-    width = np.shape(X)[1] if columns is None else len(columns)
-    if names is None:
-        fitting = (found for found in weighters() if width <= found.compared_up_to)
-        names = [found.name for found in fitting if margins is None or found.takes_margins]
-    if unknown := [name for name in names if name not in (NONE, *WEIGHTERS)]:
-        raise InputError(
-            f"The method {unknown[0]!r} is not for an estimator of your own. Use weights: "
-            f"{', '.join(WEIGHTERS)}."
-        )
-    return {name: Reweighted(learner, weighter=name) for name in names if name != NONE}
-
-
 def method_named(learner: str, name: str) -> Method:
     """Return the method of a learner that a name stands for."""
-    check_method(learner, name)
+    resolve(learner, name)
     if name.endswith(f":{NONE}"):
         return Method(name, "correction", _CONTROL, control=True)
     kind = "weights" if name in WEIGHTERS else "correction"
@@ -154,11 +127,6 @@ def resolve(learner: str, method: str) -> tuple[LearnerEntry, str]:
         f"The method {method!r} is unknown. Use weights ({', '.join(WEIGHTERS)}) or a correction "
         f"({', '.join(CORRECTIONS)})."
     )
-
-
-def check_method(learner: str, method: str) -> None:
-    """Refuse a pair of names that stands for nothing."""
-    resolve(learner, method)
 
 
 def takes_margins(learner: str, method: str) -> bool:

@@ -7,33 +7,22 @@ the target risk without bias where the weights are right.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.model_selection import KFold, StratifiedKFold
 
-from ..data.labels import outcomes_for
 from ..data.parameters import Rule, Rules, check_parameters, flag, function, one_of, whole
-from ..data.row_weights import check_weight, row_weights, target_weights
-from ..data.validation import is_margins, refuse_no_rows, refuse_target_weights, unwrap_target
+from ..data.row_weights import check_weight, row_weights
+from ..data.validation import unwrap_target
 from ..encoding import groups_of
 from ..encoding.feature import with_groups
-from ..encoding.samples import encode_samples
-from ..exceptions import InputError, InputTypeError, UnseenLevelWarning, WeightWarning
+from ..exceptions import InputError, InputTypeError
 from ..machine.reweighted import fit_for_target
 from ..numerics.array import Real, Rows, row_count, take_rows
-from ..numerics.parallel import one_thread
-from ..numerics.quiet import quiet
-from ..numerics.statistics import paired_gains, weighted_risk
-from ..registry import NONE
 from ..weights import as_weighter
-from .methods import refuse_no_estimator, refuse_what_needs_rows
-from .result import Comparison, Row, empty_row
-from .target import default_judge
 
 Losses = Callable[[Any, Any, Any], Real]
 SEED = whole(0, 2**32 - 1)
@@ -200,159 +189,25 @@ class TargetSafeSplit(BaseEstimator):  # type: ignore[misc]
 
         The weights are probability weights, on any scale.
         """
-        yield from _fits(self, estimator, X, y, X_target, target_weight, sample_weight)
+        own = None if sample_weight is None else row_weights(row_count(X), sample_weight).w
+        given = estimator, X, y, unwrap_target(X_target), target_weight, own
+        for train, test in folds_of(self, X, y):
+            yield fit_to_rows(*given, train), test
 
 
-def compare_estimators(
-    X: Any,
-    y: Any,
-    X_target: Any,
-    estimators: Mapping[str, Any],
-    *,
-    baseline: Any = None,
-    weighter: Any = None,
-    loss: Any = "squared_error",
-    cv: Any = None,
-    sample_weight: Any = None,
-    target_weight: Any = None,
-    failing: bool = False,
-) -> Comparison:
-    """Compare estimators of the user's: `compare` with ``estimators``.
-
-    Where they are one learner with several weights, those that cannot be had have a row that says
-    why: they may be ``failing``.
-    """
-    if not isinstance(estimators, Mapping):
-        raise InputTypeError(
-            f"estimators must be a mapping of names to estimators, such as {{'ridge': Ridge()}}, "
-            f"not {estimators!r:.60}."
-        )
-    for name, estimator in estimators.items():
-        if not isinstance(name, str):
-            raise InputTypeError(f"estimators must have names that are text, not {name!r:.60}.")
-        refuse_no_estimator(estimator, f"estimators[{name!r}]")
-    if baseline is not None:
-        refuse_no_estimator(baseline, "baseline")
-    if baseline is not None and NONE in estimators:
-        raise InputError(
-            'The baseline is given twice: as baseline=... and as the contender "none".'
-        )
-    contenders = {NONE: _baseline(estimators, baseline), **estimators}
-    splitter = TargetSafeSplit() if cv is None else cv
-    refuse_no_rows(X, "X")
-    y = outcomes_for(contenders[NONE], y, row_count(X))
-    rows = row_weights(row_count(X), sample_weight)
-    target, target_weight = unwrap_target(X_target), unwrap_target(target_weight)
-    margins = target if is_margins(target) else None
-    if margins is not None:
-        refuse_target_weights(target_weight=target_weight)
-        refuse_what_needs_rows(weighter, judge=True)
-    weighter = default_judge(margins) if weighter is None else weighter
-    design = None if rows.equal else rows.w
-    if not rows.kept.all():
-        kept = np.flatnonzero(rows.kept)
-        X, y = take_rows(X, kept), take_rows(y, kept)
-        design = None if design is None else design[kept]
-    if target is not None and target_weight is not None:
-        refuse_no_rows(target, "X_target")
-        there = target_weights(row_count(target), target_weight)
-        kept = np.flatnonzero(there.kept)
-        X_target = (take_rows(target, kept),)
-        target_weight = None if there.equal else there.w[kept]
-    Z, T, encoder = (X, X_target, None) if margins else encode_samples(X, X_target)
-    scorer = ImportanceWeightedScorer(weighter, loss=loss).fit(
-        Z, y, X_target=T, sample_weight=design, target_weight=target_weight
-    )
-    w = scorer.weighter_.weights_
-    if design is not None:
-        w = w * design
-    lines: list[Row] = []
-    losses_of: list[Real] = []
-    notes = [] if encoder is None else [*encoder.notes_]
-    for name, estimator in contenders.items():
-        start = time.perf_counter()
-        fits = _fits(splitter, estimator, X, y, X_target, target_weight, design)
-        kind = "baseline" if name == NONE else "weights" if failing else "estimator"
-        try:
-            with one_thread(len(w)), quiet(WeightWarning, when=failing):
-                losses = _held_out_losses(fits, X, y, _losses(loss))
-        except InputError as error:
-            if failing and name != NONE and not isinstance(error, InputTypeError):
-                lines.append(empty_row(name, kind, note=f"failed: {error}".split(". ")[0]))
-                continue
-            if margins is None:
-                raise
-            raise InputError(f"The contender {name!r}: {error}") from error
-        seconds = time.perf_counter() - start
-        losses_of.append(losses)
-        risk, gain = weighted_risk(losses, w), weighted_risk(losses_of[0] - losses, w)
-        found = {
-            "risk": risk.value,
-            "standard_error": risk.standard_error,
-            "gain": gain.value,
-            "gain_standard_error": gain.standard_error,
-            "seconds": seconds,
-        }
-        lines.append(empty_row(name, kind) | found)
-    needed = paired_gains(losses_of[0], np.reshape(losses_of[1:], (-1, len(w))), w).needed()
-    return Comparison(
-        lines,
-        needed,
-        loss=getattr(loss, "__name__", str(loss)),
-        notes=notes,
-        rows_compared=ComparedEstimators(
-            contenders, X, y, unwrap_target(X_target), target_weight, design, Z, T, weighter
-        ),
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class ComparedEstimators:
-    """What `Comparison.fit` and `Comparison.weights` need: the rows and the contenders."""
-
-    contenders: Mapping[str, Any]
-    X: Any
-    y: Any
-    target: Any
-    target_weight: Any
-    sample_weight: Any
-    judged: Any  # X as the weighter takes it
-    judged_target: Any
-    weighter: Any
-
-    def fit(self, name: str) -> Any:
-        """Fit a contender to all rows."""
-        given = self.X, self.y, self.target, self.target_weight, self.sample_weight
-        return fit_for_target(clone(self.contenders[name]), *given)
-
-    def weights(self, name: Any) -> Real:
-        """Weights (N,) of the training rows: factors on those of the design."""
-        scorer = ImportanceWeightedScorer(self.weighter if name is None else name).fit(
-            self.judged,
-            self.y,
-            X_target=self.judged_target,
-            sample_weight=self.sample_weight,
-            target_weight=self.target_weight,
-        )
-        return np.asarray(scorer.weighter_.weights_)
-
-
-def _fits(
-    splitter: Any,
+def fit_to_rows(
     estimator: Any,
     X: Any,
     y: Any,
-    X_target: Any,
+    target: Any,
     target_weight: Any,
-    sample_weight: Any,
-) -> Iterator[tuple[Any, Any]]:
-    target, own = unwrap_target(X_target), None
-    if sample_weight is not None:
-        own = row_weights(row_count(X), sample_weight).w
-    for train, test in folds_of(splitter, X, y):
-        rows, outcomes = take_rows(X, train), take_rows(y, train)
-        inside = None if own is None else own[train]
-        yield fit_for_target(clone(estimator), rows, outcomes, target, target_weight, inside), test
+    sample_weight: Real | None,
+    rows: Rows,
+) -> Any:
+    """Fit a clone to some of the rows, with the whole target."""
+    own = None if sample_weight is None else sample_weight[rows]
+    some = take_rows(X, rows), take_rows(y, rows)
+    return fit_for_target(clone(estimator), *some, target, target_weight, own)
 
 
 def folds_of(splitter: Any, X: Any, y: Any) -> list[tuple[Rows, Rows]]:
@@ -380,30 +235,6 @@ def folds_of(splitter: Any, X: Any, y: Any) -> list[tuple[Rows, Rows]]:
     return folds
 
 
-def _held_out_losses(fits: Iterator[tuple[Any, Any]], X: Any, y: Any, loss: Losses) -> Real:
-    losses = np.full(len(y), np.nan)
-    with quiet(UnseenLevelWarning):  # of levels that one fold alone has
-        for model, test in fits:
-            losses[test] = loss(model, take_rows(X, test), take_rows(y, test))
-    return losses
-
-
 def _losses(loss: Any) -> Losses:
     (one_of(*LOSSES) | function()).check(loss, "loss")
     return LOSSES[loss] if isinstance(loss, str) else loss
-
-
-def _baseline(estimators: Mapping[str, Any], baseline: Any) -> Any:
-    if baseline is not None:
-        return baseline
-    if NONE in estimators:
-        return estimators[NONE]
-    for estimator in estimators.values():
-        parameters = estimator.get_params(deep=False)
-        if "weighter" in parameters:
-            return clone(estimator).set_params(weighter=None)
-        if "correction" in parameters:
-            return clone(estimator).set_params(correction=NONE)
-    raise InputError(
-        "No contender shows what the unweighted model is. Pass it: baseline=LogisticRegression()."
-    )
