@@ -28,6 +28,7 @@ from covshift.comparison.methods import (
     found_once,
     methods_for,
     out_of_fold,
+    resolve,
 )
 from covshift.data import Samples
 from covshift.datasets import make_survey
