@@ -184,7 +184,8 @@ class EveryRow:
         samples, own = self.samples, _mean_one(self.own, rows)
         with alone():
             scaler = StandardScaler().fit(samples.X[rows], sample_weight=own)
-        scaled, target = alone()(scaler.transform), None
+        scaled = alone()(scaler.transform)
+        target: RowTarget | MarginTarget
         X = scaled(samples.X[rows])
         groups, names = samples.one_feature, samples.names if self.named else None
         if self.share is None:

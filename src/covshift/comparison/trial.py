@@ -52,7 +52,7 @@ class Field(ABC):
 class Trial:
     """Held-out rows, their weights, and the losses of all who were judged by them."""
 
-    field: Field
+    ground: Field
     folds: Sequence[tuple[Rows, Rows]]
     w: Real  # (N,): of the held-out rows
     losses: dict[str, Real] = field(default_factory=dict)  # of each contender, (N,)
@@ -76,12 +76,12 @@ class Trial:
         """Judge one contender."""
         start = time.perf_counter()
         row = empty_row(method.name, method.kind, note=method.note, control=method.control)
-        with self.field.trying(method, row):
-            fit, losses = self.field.ready(method, row), np.empty(len(self.w))
+        with self.ground.trying(method, row):
+            fit, losses = self.ground.ready(method, row), np.empty(len(self.w))
             for train, test in self.folds:
                 model = fit(train)
-                rows = take_rows(self.field.X, test), take_rows(self.field.y, test)
-                losses[test] = self.field.loss(model, *rows)
+                rows = take_rows(self.ground.X, test), take_rows(self.ground.y, test)
+                losses[test] = self.ground.loss(model, *rows)
             row |= self._judged(method, losses)
         row["seconds"] = time.perf_counter() - start
         return row
