@@ -298,7 +298,7 @@ def test_rows_beyond_the_training_rows_have_infinite_intervals_and_a_note(files,
     assert infinite.mean() < 0.6
     assert (found["lower"][:40] == "-inf").all()
     assert (found["upper"][:40] == "inf").all()
-    assert f"{infinite.mean():.1%} of the intervals are infinite" in told.err
+    assert f"{infinite.mean():.1%} infinite" in told.err
     model = load(files / "f")
     gap = model.estimator._shift.gaps[0]
     ages = read_frame(str(files / "s-train.csv"))["age"].to_pylist()

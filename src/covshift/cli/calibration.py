@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from .predict import Arguments
 
 
-def calibrated(model: Model, frames: list[Any], options: Arguments) -> Model:
-    """Return the model, calibrated by the file for the rows of ``frames``, which are all there."""
+def calibrated(model: Model, rows: list[Any], options: Arguments) -> Model:
+    """Return the model, calibrated by the file for blocks of encoded rows, which are all there."""
     import numpy as np
 
     from ..conformal import ConformalClassifier, ConformalRegressor
@@ -24,7 +24,7 @@ def calibrated(model: Model, frames: list[Any], options: Arguments) -> Model:
     from ..files.frame import about, read_frame
     from ..files.values import floats_of
 
-    if sum(map(len, frames)) < 2:
+    if sum(map(len, rows)) < 2:
         raise InputError(
             f"{options.table} has fewer than two rows, so that no weights lead to it from the rows "
             "of --calibration."
@@ -48,7 +48,7 @@ def calibrated(model: Model, frames: list[Any], options: Arguments) -> Model:
     new = model.new_rows()
     X = model.encode(frame, title, new)
     console.tell(*about(frame).notes, *new.notes(title))
-    T = np.concatenate([model.encode(part, options.table, model.new_rows()) for part in frames])
+    T = np.concatenate(rows)
     weight = None if options.weight is None else floats_of(frame[options.weight])
     try:
         refuse_uncovered(Samples.of_rows(X, T, sample_weight=weight, encoder=model.encoder))

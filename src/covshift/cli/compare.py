@@ -33,22 +33,13 @@ class Arguments(ComparisonOptions, Learner, NeededLabel, Verdict):
 
 def run(options: Arguments) -> int:
     """Print the recommendation, then the table."""
-    from ..margins.files import is_margins_file
+    from .labels import labelled_samples
 
     options.check_output(options.output)
     console.step("reading")
-    if is_margins_file(options.target):
-        from .margin_samples import diagnosis_beside, samples_beside
-
-        samples = samples_beside(options)
-        console.step("diagnosing the shift")
-        diagnosis = diagnosis_beside(samples.both)
-    else:
-        from .labels import labelled_samples
-
-        samples = labelled_samples(read_files(options))
-        console.step("diagnosing the shift")
-        diagnosis = diagnosis_of(samples.both, options)
+    samples = labelled_samples(read_files(options, margins=True))
+    console.step("diagnosing the shift")
+    diagnosis = diagnosis_of(samples.both, options)
     comparison = comparison_of(samples, options, methods=list(options.method))
     console.tell(*comparison.notes)
     if options.json:
@@ -64,7 +55,6 @@ def comparison_of(
 ) -> Comparison:
     """Compare all methods, or these, on two samples, or on one beside margins."""
     from ..comparison import compare
-    from ..comparison.target import beside_margins
 
     if options.max_rows is not None and options.max_rows < 20:
         raise InputError("--max-rows must be at least 20.")
@@ -85,7 +75,6 @@ def comparison_of(
         "verbose": not console.quiet,
     }
     if both.known is not None:
-        both = beside_margins(both.known.margins, both.known.table, both)
         return compare(both, labels.y, None, **given)
     scored, weight = labels.y_target is not None, samples.target_weight
     return compare(

@@ -10,7 +10,7 @@ from ..exceptions import InputError
 from ..show.notes import Note
 from . import console
 from .options import Label, Verdict
-from .targets import NO_OVERLAP, diagnosis_of, files_of_each, targets_of
+from .targets import diagnosis_of, files_of_each, targets_of
 
 if TYPE_CHECKING:
     from ..diagnostics import RowFlags
@@ -37,19 +37,10 @@ class Arguments(Label, Verdict):
 
 def run(options: Arguments) -> int:
     """Print the diagnosis, verdict first."""
-    from ..margins.files import is_margins_file
-
     targets = targets_of(options)
     options = replace(options, target=targets[0])
-    notes: list[Note] = []
-    rows: list[Any] = []
     flags_file = str(options.output).lower().endswith((".csv", ".tsv"))
-    if len(targets) == 1 and is_margins_file(options.target):
-        if flags_file:
-            raise InputError(f"{options.target} holds margins, which have no rows to flag.")
-        diagnosis = _of_margins(options)
-    else:
-        diagnosis, notes, rows = _of_rows(options, targets)
+    diagnosis, notes, rows = _diagnosed(options, targets, flags_file)
     text = str(diagnosis)
     if options.json:
         data = diagnosis.to_dict()
@@ -60,36 +51,25 @@ def run(options: Arguments) -> int:
     return options.exit_code(diagnosis.verdict)
 
 
-def _of_rows(options: Arguments, targets: list[str]) -> tuple[Any, list[Note], list[Any]]:
+def _diagnosed(
+    options: Arguments, targets: list[str], flags: bool
+) -> tuple[Any, list[Note], list[Any]]:
     """Diagnose every target: the result, the notes on the files, and the flags of their rows."""
     from ..diagnostics import BatchesDiagnosis
 
     notes: list[Note] = []
     found, rows = {}, []
     for name, files in files_of_each(options, targets):
+        if flags and files.margins is not None:
+            raise InputError(f"{options.target} holds margins, which have no rows to flag.")
         quiet = [note for note in notes if note.severity != "warning"]  # which is never quiet
         files, both = files.samples(quiet=quiet)
         found[name] = diagnosis_of(both, options)
-        rows.append((name, files, found[name].rows))
+        rows += [(name, files, found[name].rows)] if flags else []
         notes += [note for note in files.notes if note not in notes]
     if len(targets) == 1:
         return found.popitem()[1], notes, rows
     return BatchesDiagnosis(found), notes, rows
-
-
-def _of_margins(options: Arguments) -> Any:
-    """Compare the training rows with a file of margins."""
-    from ..diagnostics.margins import diagnose_margins
-    from ..margins.sample import KnownRows
-    from .margin_samples import margins_of, training_rows
-
-    margins = margins_of(options, beside=() if options.label is None else (options.label,))
-    rows = training_rows(options, margins, {})
-    known = KnownRows.of(margins, rows.frame, "diagnose")
-    diagnosis = diagnose_margins(known, weight=None if options.weight is None else rows.weights.w)
-    if diagnosis.verdict == "no overlap":
-        console.warn(NO_OVERLAP)
-    return diagnosis
 
 
 def _write_flags(output: str, found: Sequence[tuple[str, Files, RowFlags]]) -> None:

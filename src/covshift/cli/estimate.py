@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -11,10 +10,11 @@ from ..exceptions import FewRowsWarning, InputError
 from ..numerics.quiet import quiet
 from . import console
 from .answers import show_answer, with_doubts
-from .frames import ROLES, Files, read_files, roles_of
+from .frames import Files, read_files
 from .options import Design, Doubts, Quantity, Roles, spelled
 from .quantity import made_quantity, of_categories, quantity_name, regressors
 from .target_labels import labels_of_target
+from .targets import refuse_unable
 
 if TYPE_CHECKING:
     from ..data import Samples
@@ -95,26 +95,20 @@ def run(options: Arguments) -> int:
 def estimates_of(options: Arguments) -> tuple[Estimates, list[Note]]:
     """Return the estimates, and the notes on the files."""
     from ..estimates import Trimmed, estimate
-    from ..margins.files import is_margins_file
 
     options.check_answer()
     options, limit = _with_design(options), options.max_weight
-    notes: list[Note] = []
-    labels = None
-    if is_margins_file(options.target):
-        both, what = _beside_margins(options)
-    else:
-        files, both, what = samples_with_outcomes(
-            options,
-            sample_weight=_design_weights(options, str),
-            strata=options.strata,
-            cluster=options.cluster,
-            finite_population=options.finite_population,
-        )
-        labels, notes = labels_of_target(files, options.target_outcome), [*files.notes]
+    files, both, what = samples_with_outcomes(
+        options,
+        margins=True,
+        sample_weight=_design_weights(options),
+        strata=options.strata,
+        cluster=options.cluster,
+        finite_population=options.finite_population,
+    )
     found = estimate(
         both,
-        y_target=labels,
+        y_target=labels_of_target(files, options.target_outcome),
         what=what,
         method=options.method,
         weighter=options.weighter if limit is None else Trimmed(limit, options.weighter),
@@ -124,17 +118,19 @@ def estimates_of(options: Arguments) -> tuple[Estimates, list[Note]]:
         shift=options.shift or "covariate",
         random_state=options.seed,
     )
-    return found, notes
+    return found, [*files.notes]
 
 
-def samples_with_outcomes(options: Any, **given: Any) -> tuple[Files, Samples, Any]:
+def samples_with_outcomes(
+    options: Any, *, margins: bool = False, **given: Any
+) -> tuple[Files, Samples, Any]:
     """Read the files of a question about outcomes, and make the quantity that is asked for."""
     refuse_repeated_roles(options)
     what = quantity_name(options, options.by)
-    if what == "total" and options.population_size is None:
-        raise InputError("--what total needs --population-size.")
     categories = of_categories(what)
-    files = read_files(options, categories=categories).decided(options.outcome, categories)
+    files = read_files(options, categories=categories, margins=margins)
+    _check_target(files, what, options)
+    files = files.decided(options.outcome, categories)
     if any(("what", "proportion") in one.taken.steps for one in files.decisions):
         what = "proportion"
     denominator = options.denominator
@@ -146,29 +142,20 @@ def samples_with_outcomes(options: Any, **given: Any) -> tuple[Files, Samples, A
     return files, both, what and made_quantity(what, options, **own)
 
 
-def _beside_margins(options: Arguments) -> tuple[Samples, Any]:
-    """Read the training rows beside a file of margins, and make the quantity."""
-    from ..data import Samples
-    from .labels import Outcomes
-    from .margin_samples import margins_of, training_rows
-
-    refuse_repeated_roles(options)
-    what = quantity_name(options, options.by)
-    _refuse(options, what)
-    named = {role: names for role, names in roles_of(options).items() if role in _BESIDE}
-    kinds = {name: ROLES[role][1] for role, names in named.items() for name in names}
-    margins = margins_of(options, options.weighter, beside=tuple(kinds))
-    if what == "total" and options.population_size is None and margins.size is None:
-        raise InputError(f"--what total needs --population-size: {options.target} has no size.")
-    rows = training_rows(options, margins, kinds)
-    cells: dict[Any, Any] = {name: rows.column(name) for name in kinds}
-    weight = _design_weights(options, {**cells, options.weight: rows.weights.w}.get)
-    strata, cluster = cells.get(options.strata), cells.get(options.cluster)
-    given = {"by": options.by, "sample_weight": weight, "strata": strata, "cluster": cluster}
-    y = Outcomes({name: cells[name] for name in options.outcome})
-    own = {"denominator": cells.get(options.denominator)}
-    both = Samples.of(rows.frame, y, margins, **given)
-    return both, what and made_quantity(what, options, **own)
+def _check_target(files: Files, what: str | None, options: Any) -> None:
+    """Refuse what cannot be asked of this target."""
+    margins = files.margins
+    size = options.population_size if margins is None else margins.size
+    if what == "total" and options.population_size is None and size is None:
+        more = "" if margins is None else f" {options.target} has no size."
+        raise InputError(f"--what total needs --population-size.{more}")
+    if margins is not None and what == "coefficients":
+        raise InputError(
+            f"--what coefficients needs target rows, and {options.target} holds margins: fit the "
+            "regression with the weights that `covshift weigh` writes."
+        )
+    if margins is not None:
+        refuse_unable(options.weighter, options.target)
 
 
 def refuse_repeated_roles(options: Any) -> None:
@@ -214,22 +201,17 @@ def _with_design(options: Arguments) -> Arguments:
     )
 
 
-def _design_weights(options: Arguments, of: Callable[[Any], Any]) -> Any:
-    """Return the weights with what the options say ``of`` columns of the design."""
-    import numpy as np
-
+def _design_weights(options: Arguments) -> Any:
+    """Return the name of the weights, with those of further columns of the design."""
     from ..data.row_weights import DesignWeights
 
     names = options.replicate_weights
     if options.weight is None or (options.fpc is None and not names):
-        return None if options.weight is None else of(options.weight)
-    replicates: Any = [of(name) for name in names]
-    if names and of is not str:
-        replicates = np.column_stack(replicates)
+        return options.weight
     return DesignWeights(
-        of(options.weight),
-        None if options.fpc is None else of(options.fpc),
-        replicates if names else None,
+        options.weight,
+        options.fpc,
+        list(names) or None,
         options.replicate_type,
         options.replicate_scale,
         _rscales(options.replicate_rscales),
@@ -243,22 +225,3 @@ def _rscales(text: str | None) -> list[float] | None:
         return [float(part) for part in text.split(",")]
     except ValueError:
         raise InputError(f"--replicate-rscales {text!r} must be numbers with commas.") from None
-
-
-def _refuse(options: Arguments, what: str | None) -> None:
-    """Say which options need target rows, and what to use instead."""
-    if options.target_outcome:
-        raise InputError(
-            f"--target-outcome names outcomes of target rows, and {options.target} holds margins: "
-            "leave it out, or use a file of rows."
-        )
-    if what == "coefficients":
-        raise InputError(
-            f"--what coefficients needs target rows, and {options.target} holds margins: fit the "
-            "regression with the weights that `covshift weigh` writes."
-        )
-    if options.restrict is not None:
-        raise InputError(
-            f"--restrict needs target rows, and {options.target} holds margins: join cells without "
-            "training rows with others, or leave out a margin with --drop."
-        )

@@ -17,9 +17,7 @@ from .options import ComparisonOptions, Learner, NeededLabel, Verdict
 from .targets import covered_part, diagnosis_of, overlapping
 
 if TYPE_CHECKING:
-    from ..data import Samples
     from ..persistence import Model
-    from ..show.notes import Note
     from .labels import Labelled
 
 
@@ -67,8 +65,8 @@ class Arguments(ComparisonOptions, Learner, NeededLabel, Verdict):
 def run(options: Arguments) -> int:
     """Fit, save and say what was done."""
     from ..comparison.methods import resolve
-    from ..margins.files import is_margins_file
     from ..persistence import save
+    from .labels import labelled_samples
 
     given = options.method if options.method not in (None, AUTO) else NONE
     learner = resolve(options.learner, given)[0]
@@ -81,28 +79,18 @@ def run(options: Arguments) -> int:
     if options.output == "-":
         raise InputError("A model cannot be printed as text: name a file for it with -o.")
     options.check_output(options.output)
-    notes: list[Note] = []
     console.step("reading")
-    if is_margins_file(options.target):
-        from .margin_samples import samples_beside
-
-        samples = whole = samples_beside(options)
-        if options.restrict is not None:
-            raise InputError(f"--restrict needs target rows, and {options.target} holds margins.")
-        notes += samples.notes
-        verdict = _verdict_beside(samples.both)
-    else:
-        from .labels import labelled_samples
-
-        samples = whole = labelled_samples(read_files(options))
-        notes += samples.notes
-        console.step("diagnosing the shift")
-        diagnosis = overlapping(samples.both, options)
-        if options.restrict is not None and diagnosis.rows.count:
-            both, note = covered_part(samples.both, diagnosis.rows, "The model is for")
-            samples, notes = replace(samples, both=both), [*notes, note]
-            diagnosis = diagnosis_of(both, options)
-        verdict = _verdict(diagnosis)
+    samples = whole = labelled_samples(read_files(options, margins=True), outside=True)
+    notes = [*samples.notes]
+    console.step("diagnosing the shift")
+    diagnosis = overlapping(samples.both, options)
+    if options.restrict is not None and diagnosis.rows.count:
+        both, note = covered_part(samples.both, diagnosis.rows, "The model is for")
+        samples, notes = replace(samples, both=both), [*notes, note]
+        diagnosis = diagnosis_of(both, options)
+    if diagnosis.caution:
+        console.warn(diagnosis.caution)
+    verdict = str(diagnosis.verdict)
     options = with_decisions(options, samples.files.decisions)
     held = None
     parts = parts_of(samples, options)
@@ -145,24 +133,6 @@ def _compared(samples: Labelled, options: Arguments) -> tuple[str, str]:
     return found.recommended, ""  # a reason in the model file says that no method was named
 
 
-def _verdict(found: Any) -> str:
-    """Return the verdict of a diagnosis; warn where few rows carry the weights."""
-    if found.caution:
-        console.warn(found.caution)
-    return str(found.verdict)
-
-
-def _verdict_beside(both: Samples) -> str:
-    """Return the verdict of a diagnosis; of rows that margins cannot place there is none."""
-    from .margin_samples import diagnosis_beside
-
-    try:
-        return _verdict(diagnosis_beside(both))
-    except InputError as error:
-        console.warn(f"no diagnosis: {error}")
-        return "not diagnosed"
-
-
 def fit_model(
     samples: Labelled,
     options: Arguments,
@@ -186,7 +156,7 @@ def fit_model(
 
     import covshift
 
-    from ..comparison.methods import fit_method, learner_entry, resolve
+    from ..comparison.methods import fit_method, fit_weights, learner_entry, resolve
     from ..encoding import scaled
     from ..files.reading import reading_of
     from ..persistence import Model
@@ -212,9 +182,9 @@ def fit_model(
 
         target = encoded(margins, both.made, scaler.mean_, scaler.scale_)
         if method is not None and method in WEIGHTERS:
-            from .margin_samples import weights_beside
-
-            weights = weights_beside(both, method, options.seed)
+            assert both.known is not None
+            given = None, options.seed, samples.weight
+            weights = fit_weights(method, both.known.table, None, margins, *given).weights_
     # Notes have told, in the file's own words.
     with quiet(MarginsWarning, when=margins is not None):
         estimator = fit_method(

@@ -1,4 +1,4 @@
-"""Two files as frames, and the samples that the library makes of the columns that options name."""
+"""Two files as frames, or one beside margins, and the samples that the library makes of them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from ..exceptions import InputError
 from ..show.notes import Note
 from . import console
-from .completed import refuse_margins_file
 from .options import Columns, Roles, spelled
 
 if TYPE_CHECKING:
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from ..encoding.decisions import Decision
     from ..files.frame import About
     from ..files.spelling import Kind
+    from ..margins import Margins
 
 ROLES: dict[str, tuple[str, Kind]] = {  # options that name columns: in which file, read as what
     **dict.fromkeys(("outcome", "label", "prediction"), ("sample", "outcome")),
@@ -42,10 +42,10 @@ _NUMBERS = ("double", "float", "bool", *(f"int{bits}" for bits in (8, 16, 32, 64
 
 @dataclass(frozen=True)
 class Files:
-    """Two files as frames, with all their columns."""
+    """Two files as frames, with all their columns, or one frame and margins."""
 
     sample: Any  # pyarrow.Table
-    target: Any
+    target: Any  # the same, or Margins
     options: Roles
     roles: Mapping[str, tuple[str, ...]]  # columns by the option's field
     alone: bool = False  # whether there is a sample alone, which stands for the target too
@@ -54,22 +54,46 @@ class Files:
     id: str | None = None  # column that identifies rows, named or found
 
     @property
+    def margins(self) -> Margins | None:
+        """The target, where it is margins."""
+        from ..data.validation import is_margins
+
+        return self.target if is_margins(self.target) else None
+
+    @property
     def titles(self) -> tuple[str, str]:
         """Names of the files, for messages."""
         from ..files.frame import about
 
-        return about(self.sample).title, about(self.target).title
+        there = self.options.target if self.margins is not None else about(self.target).title
+        return about(self.sample).title, there
 
     def rows(self, whose: str) -> Any:
         """Numbers of the rows of a file, each as often as it was seen."""
         import numpy as np
 
-        frame = self.sample if whose == "sample" else self.target
-        counts = self.roles.get("frequency" if whose == "sample" else "target_frequency")
-        lines = np.arange(len(frame))
-        return (
-            lines if counts is None else np.repeat(lines, frame[counts[0]].to_numpy().astype(int))
-        )
+        from ..data.row_weights import repeated
+        from ..files.frame import about
+        from ..files.values import floats_of
+
+        frame, there = getattr(self, whose), "" if whose == "sample" else "target_"
+        counts = self.roles.get(f"{there}frequency")
+        if counts is None:
+            return self._lines(whose)
+        cells, names = floats_of(frame[counts[0]]), (f"{there}frequency", f"{there}weight")
+        again = repeated(cells, len(frame), names[0], of=about(frame).title, weight=names[1])
+        return again[np.isin(again, self._lines(whose))]
+
+    def _lines(self, whose: str) -> Any:
+        """Lines of a file that are there; beside margins those of weight zero are not."""
+        import numpy as np
+
+        from ..files.values import floats_of
+
+        frame, weight = getattr(self, whose), self.options.weight
+        if self.margins is None or weight is None:
+            return np.arange(len(frame))
+        return np.flatnonzero(floats_of(frame[weight]) != 0)
 
     def cells(self, whose: str, name: str) -> Any:
         """Cells of a column, each as often as its row was seen: NumPy's numbers, or objects."""
@@ -125,42 +149,50 @@ class Files:
         *,
         hidden: Iterable[str] = (),
         quiet: Container[Note] = (),
+        finite_population: bool = False,
+        learners: bool = False,
+        outside: bool = False,
         **given: Any,
     ) -> tuple[Files, Samples]:
         """Return what the library makes of the frames, and print what is worth knowing of it.
 
         ``y`` names outcomes, ``hidden`` are columns of the target that are not looked at, and
-        ``given`` are further arguments of `Samples.of`.
+        ``given`` are further arguments of `Samples.of`. Beside margins the samples have the columns
+        that these know, or all of them for ``learners``; then rows may lie ``outside`` of brackets.
         """
         from ..data import Samples
         from ..data.validation import Target
         from .asking import Asked, doubtful, found_id
 
-        options, outcomes = self.options, {y} if isinstance(y, str) else {*(y or ())}
-        beside = {name for role in _BY_VALUE for name in self.roles.get(role, ())}
-        beside |= {*options.drop}
-        sample, target = (
-            frame.drop_columns([name for name in frame.column_names if name in unused])
-            for frame, unused in (
-                (self.sample, beside - outcomes),
-                (self.target, beside | {*hidden}),
+        options, margins = self.options, self.margins
+        given = {"sample_weight": options.weight, **given}
+        sample, target = self._features(y, hidden)
+        if margins is not None:
+            sample = sample.take(self._lines("sample"))
+        if margins is not None and learners:
+            from ..comparison.target import beside_margins
+
+            kinds = kinds_of(options, sample, sample)
+            more = {"frequency": options.frequency, "outside": outside, **given}
+            made = beside_margins(margins, sample, y, kinds, **more)
+        elif margins is not None:
+            counts = options.frequency, None
+            made = Samples.of(sample, y, Target(margins, finite_population), counts=counts, **given)
+        else:
+            made = Samples.of(
+                sample,
+                y,
+                Target(target, finite_population, kinds=kinds_of(options, sample, target)),
+                target_weight=options.target_weight,
+                counts=(options.frequency, options.target_frequency),
+                **given,
             )
-        )
-        finite, kinds = given.pop("finite_population", False), kinds_of(options, sample, target)
-        made = Samples.of(
-            sample,
-            y,
-            Target(target, finite, kinds=kinds),
-            sample_weight=given.pop("sample_weight", options.weight),
-            target_weight=options.target_weight,
-            counts=(options.frequency, options.target_frequency),
-            **given,
-        )
-        id = options.id or found_id(made.decisions, self.sample, self.target)
+        target, titles = (self.target, self.titles) if margins is None else (self.sample, None)
+        id = options.id or found_id(made.decisions, self.sample, target)
         of_columns = doubtful(made.decisions, None if options.id else id)
         decisions = (*self.decisions, *of_columns)
         if decisions and options.ask:
-            raise Asked(decisions, self.titles)
+            raise Asked(decisions, titles or self.titles[:1] * 2)
         of_rows = (("drop-unlabelled", ""),)  # of which a note says how many these are
         told = [one.note() for one in self.decisions if one.taken.steps != of_rows]
         left_out = tuple(note for note in made.notes if note.kind == "left out")
@@ -170,6 +202,20 @@ class Files:
         files = replace(self, notes=notes, decisions=decisions, id=id)
         return files, replace(made, notes=left_out)
 
+    def _features(self, y: Any, hidden: Iterable[str]) -> tuple[Any, Any]:
+        """Return both frames without the columns that have a role, besides the outcomes y."""
+        outcomes = {y} if isinstance(y, str) else {*(y or ())}
+        beside = {name for role in _BY_VALUE for name in self.roles.get(role, ())}
+        beside |= {*self.options.drop}
+        frames = {"sample": beside - outcomes, "target": beside | {*hidden}}
+        sample, target = (
+            frame
+            if frame is self.margins
+            else frame.drop_columns([name for name in frame.column_names if name in unused])
+            for frame, unused in ((getattr(self, whose), part) for whose, part in frames.items())
+        )
+        return sample, target
+
 
 def read_files(
     options: Roles,
@@ -177,26 +223,30 @@ def read_files(
     alone: bool = False,
     categories: bool | None = None,
     feature: str | None = None,
+    margins: bool = False,
 ) -> Files:
     """Read the two files of a command, and check the columns that its options name.
 
     One sheet of a workbook is not both, unless it has weights of its own as a target, or is there
     ``alone``. Outcomes that are ``categories`` keep their spelling. The column of the role
-    ``feature`` is a category as any other, where both files have it.
+    ``feature`` is a category as any other, where both files have it. The target may hold
+    ``margins``, where the command takes them.
     """
     from ..files.frame import about, notes_of, read_frame
+    from ..margins.files import is_margins_file
 
-    refuse_margins_file(options.target)
+    roles = roles_of(options)
+    if is_margins_file(options.target):
+        if not margins:
+            raise InputError(
+                f"{options.target} holds margins, and this command needs rows of the target. "
+                "Margins are enough for `covshift compare`, which estimates the loss of models on "
+                "the target, and for `weigh`, whose weights any scorer takes."
+            )
+        return _read_beside_margins(options, roles, categories, feature)
     if options.train == "-" and options.target == "-":
         raise InputError("Only one of the two files can be standard input (-).")
-    declared = declared_kinds(options)
-    kinds: dict[str, dict[str, Kind]] = {"sample": {**declared}, "target": {**declared}}
-    roles = roles_of(options)
-    for role, names in roles.items():
-        own, kind = ROLES[role]
-        for file in kinds if role in _IN_BOTH else (own,):
-            of_role = dict.fromkeys(names, "category" if categories and role == "outcome" else kind)
-            kinds[file] |= {**of_role, **declared} if role == "by" else of_role
+    kinds = _kinds(roles, declared_kinds(options), categories)
     reading = options.reading()
     same = options.train == options.target and reading.target_sheet is None
     there = reading if same else reading.of_target(options.target)
@@ -205,7 +255,7 @@ def read_files(
         target = read_frame(options.target, replace(there, kinds=kinds["target"]))
     if not alone and not roles.keys() & {"target_weight", "target_frequency"}:
         _refuse_one_sheet(options, about(sample), about(target))
-    _check_named(options, roles, sample, target)
+    check_named(options, roles, {"sample": sample, "target": target}, target.column_names)
     if feature is not None and {*roles.get(feature, ())} & {*target.column_names}:
         options = replace(options, categorical=(*options.categorical, *roles.pop(feature)))
     notes = [*notes_of(about(sample), about(target)), *_of_schema(options, roles, sample, target)]
@@ -214,6 +264,70 @@ def read_files(
         if len(frame) < 2:
             raise InputError(f"{about(frame).title} has one row. A sample needs at least two.")
     return Files(sample, target, options, roles, alone, tuple(notes))
+
+
+def _kinds(
+    roles: Mapping[str, tuple[str, ...]], declared: Mapping[str, Kind], categories: bool | None
+) -> dict[str, dict[str, Kind]]:
+    """Return what the columns of each file are read as."""
+    kinds: dict[str, dict[str, Kind]] = {"sample": {**declared}, "target": {**declared}}
+    for role, names in roles.items():
+        own, kind = ROLES[role]
+        for file in kinds if role in _IN_BOTH else (own,):
+            of_role = dict.fromkeys(names, "category" if categories and role == "outcome" else kind)
+            kinds[file] |= {**of_role, **declared} if role == "by" else of_role
+    return kinds
+
+
+_OF_ROWS = (  # options that margins cannot follow
+    *("target_weight", "target_frequency", "target_sheet", "target_outcome"),
+    *("target_probability", "restrict"),
+)
+
+
+def _read_beside_margins(
+    options: Roles,
+    roles: dict[str, tuple[str, ...]],
+    categories: bool | None,
+    feature: str | None,
+) -> Files:
+    """Read the training rows, and the margins of those columns that are features."""
+    from ..files.frame import about, notes_of, read_frame
+    from ..margins import Margins
+    from ..margins.reading import levels_of
+
+    for name in (name for name in _OF_ROWS if vars(options).get(name)):
+        raise InputError(
+            f"{spelled(name)} needs target rows, and {options.target} holds margins: leave it out, "
+            "or use a file of rows."
+        )
+    margins = Margins.from_json(options.target)
+    published = margins.columns
+    if {*roles.get(str(feature), ())} & {*published}:
+        roles.pop(str(feature))
+    beside = {n for role, names in roles.items() if role != "by" for n in names} | {*options.drop}
+    outside, notes = [name for name in published if name in beside], [*margins.notes]
+    if outside:
+        named = ", ".join(map(repr, outside))
+        if len(outside) == len(published):
+            raise InputError(f"{options.target} has no margin besides those of {named}.")
+        margins = margins.select([name for name in published if name not in outside])
+        text = f"The margins of {named} are not used: no features, or dropped."
+        notes.append(Note("margins", text))
+    declared = declared_kinds(options)
+    for name in margins.columns:
+        declared[name] = "category" if levels_of(margins, name) else declared.get(name, "number")
+    reading = replace(options.reading(), kinds=_kinds(roles, declared, categories)["sample"])
+    sample = read_frame(options.train, reading)
+    check_named(options, roles, {"sample": sample}, published)
+    absent = [name for name in margins.columns if name not in sample.column_names]
+    if absent:
+        raise InputError(
+            f"{about(sample).title} lacks {', '.join(map(repr, absent))}, which the margins have. "
+            "Leave them out with --drop, or rename them."
+        )
+    notes = [*notes_of(about(sample)), *notes]
+    return Files(sample, margins, options, roles, notes=tuple(notes))
 
 
 def kinds_of(options: Columns, sample: Any, target: Any) -> dict[str, Any]:
@@ -272,10 +386,13 @@ def is_file_of_labels(names: tuple[str, ...]) -> bool:
     return len(names) == 1 and Path(names[0]).suffix != "" and Path(names[0]).is_file()
 
 
-def _check_named(
-    options: Columns, roles: Mapping[str, tuple[str, ...]], sample: Any, target: Any
+def check_named(
+    options: Columns,
+    roles: Mapping[str, tuple[str, ...]],
+    frames: Mapping[str, Any],
+    there: Iterable[str],
 ) -> None:
-    """Refuse options that name columns which are not there."""
+    """Refuse options that name columns which are not there; others may be in the target alone."""
     from ..files.frame import about
     from ..files.reading import named_dates, named_levels
     from ..show.words import meant, named
@@ -291,15 +408,15 @@ def _check_named(
             )
 
     for role, names in roles.items():
-        check(sample if ROLES[role][0] == "sample" else target, spelled(role), names)
+        check(frames[ROLES[role][0]], spelled(role), names)
     known = () if options.known is None else options.known.columns
-    left_out = (name for frame in (sample, target) for name in about(frame).left_out)
-    also = {*target.column_names, *left_out, *known}
+    left_out = (name for frame in frames.values() for name in about(frame).left_out)
+    also = {*there, *left_out, *known}
     said = {name: getattr(options, name) for name in ("numeric", "categorical", "season", "drop")}
     said |= {"date": named_dates(options.date), "ordered": tuple(named_levels(options.ordered))}
     said |= {"keep": options.keep, "missing": tuple(options.reading().missing_in)}
     for option, names in said.items():
-        check(sample, spelled(option), names, also)
+        check(frames["sample"], spelled(option), names, also)
 
 
 def _refuse_one_sheet(options: Roles, one: About, other: About) -> None:

@@ -124,7 +124,7 @@ def labelled_samples(
     """
     name = str(vars(files.options)["label"] if name is None else name)
     files, labels = labelled(files, name, may_lack=may_lack)
-    files, both = files.samples(name, hidden=(name,), **given)
+    files, both = files.samples(name, hidden=(name,), learners=True, **given)
     return Labelled(files, _of_rows(both, labels.rows, labels), labels)
 
 
@@ -169,7 +169,8 @@ def labelled(files: Files, name: str, *, may_lack: bool = False) -> tuple[Files,
     y_target, scored = None, np.arange(0)
     asked = files.roles.get("target_label")
     own = name if asked is None else asked[0]
-    if own in files.target.column_names and not files.alone:
+    there = () if files.margins is not None or files.alone else files.target.column_names
+    if own in there:
         y_target, scored = _read(files.cells("target", own), task, own, other)
         count = len(files.target) - files.target[own].null_count
         text = f"{other} has the label {own!r} in {count} of {len(files.target)} rows"
@@ -191,7 +192,7 @@ def labelled(files: Files, name: str, *, may_lack: bool = False) -> tuple[Files,
 
 def _without_gaps(files: Files, decision: Any) -> Files:
     """Return both files with numbers and gaps in a column that holds a word beside numbers."""
-    for whose in ("sample", "target"):
+    for whose in ("sample",) if files.margins is not None else ("sample", "target"):
         frame = getattr(files, whose)
         if decision.column in frame.column_names:
             cells = read_cells(frame.select([decision.column]), whose)[decision.column]

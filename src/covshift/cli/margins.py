@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from ..exceptions import InputError
 from . import console
+from .frames import check_named, declared_kinds
 from .options import Columns, Output
+
+if TYPE_CHECKING:
+    from ..encoding.cells import CellTable
+    from ..files.spelling import Kind
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,21 +50,31 @@ class Arguments(Columns, Output):
 
 def run(options: Arguments) -> int:
     """Summarise the table, write the margins, and show them."""
+    from ..data.samples import rows_again
+    from ..files.frame import about, read_frame
+    from ..files.values import floats_of
     from ..margins import Margins
     from ..margins.files import json_text
-    from .margin_samples import read_features, weights_of
 
     options.check_output(options.output)
-
-    named = (name for name in (options.weight, options.frequency) if name is not None)
-    frame, features, notes = read_features(options, dict.fromkeys(named, "number"))
-    console.tell(*notes)
-    weight, again = weights_of(frame, options)
+    named = {"weight": options.weight, "frequency": options.frequency}
+    roles = {role: (name,) for role, name in named.items() if name is not None}
+    weights = [name for name in named.values() if name is not None]
+    declared: dict[str, Kind] = declared_kinds(options)
+    kinds: dict[str, Kind] = {**declared, **dict.fromkeys(weights, "number")}
+    frame = read_frame(options.table, replace(options.reading(), kinds=kinds))
+    check_named(options, roles, {"sample": frame}, ())
+    cells = _decided(frame, {*declared, *options.keep, *options.season}, weights, options)
+    w, counts = (
+        None if name is None else floats_of(frame[name])
+        for name in (options.weight, options.frequency)
+    )
+    again = rows_again(counts, "", about(frame).title)
     margins = Margins.from_rows(
-        features[again, ...],
+        cells if again is None else cells[again, ...],
         bins=options.bins,
         min_count=options.min_count,
-        weight=weight,
+        weight=w if w is None or again is None else w[again],
         tables=[_pair(text) for text in options.cross],
         source=options.source,
     )
@@ -74,3 +91,32 @@ def _pair(text: str) -> list[str]:
     if len(names) != 2:
         raise InputError(f"--cross {text!r} must name two columns, as in --cross sex,age.")
     return names
+
+
+def _decided(
+    frame: Any, settled: Collection[str], weights: Collection[str], options: Arguments
+) -> CellTable:
+    """Return the features of a file as they were decided to be, and print what there is to know."""
+    from ..encoding.cells import Cells, CellTable, read_cells
+    from ..encoding.decide import decide
+    from ..encoding.words import as_numbers
+    from ..files.frame import about, notes_of
+    from .asking import Asked
+
+    title = about(frame).title
+    names = [name for name in frame.column_names if name not in (*weights, *options.drop)]
+    if not names:
+        raise InputError(f"{title} has no column left to summarise.")
+    cells = read_cells(frame.select(names), title)
+    made = decide(cells, cells, settled, titles=(title, title), mending=True)
+    decisions = [one for one in made.made if not one.certain]
+    if decisions and options.ask:
+        raise Asked(decisions, (title, title))
+    console.tell(*notes_of(about(frame)), *(note.of_command() for note in made.notes))
+    columns = dict(made.train)
+    for name, part in made.train.items():
+        if made.kinds.get(name) == "category":
+            columns[name] = part.as_text()
+        elif made.kinds.get(name) == "number" and part.is_text:
+            columns[name] = Cells(name, "number", as_numbers(part))
+    return CellTable(columns)

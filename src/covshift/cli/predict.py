@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -12,13 +12,20 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ..exceptions import InputError
 from . import console
 from .calibration import calibrated
-from .coverage import COLUMNS, Tally, asked_of, check_model
+from .coverage import (
+    COLUMNS,
+    CoverageOptions,
+    asked_of,
+    check_model,
+    columns_of,
+    refuse_if_nothing_is_known,
+    show,
+)
 from .models import load_model
 from .options import Json, Reading, Seed
 
 if TYPE_CHECKING:
     from ..persistence import Model
-    from ..persistence.new_rows import NewRows
 
 _HEAD = 10  # predictions that a terminal shows
 _ROWS = 20_000  # a block; a kernel machine holds its own smaller ones
@@ -102,21 +109,24 @@ def run(options: Arguments) -> int:
         extra = [name for name in stream.names if name not in {*model.names, id_name}]
         if extra:
             console.note(f"{stream.title}: not used: {named(extra)}.")
-        parts: Any = stream.parts(_ROWS, only=[*model.names, str(id_name)])
-        tally = None
-        if asked is not None:
-            if options.calibration is not None:
-                parts = list(parts)
-                model = calibrated(model, parts, options)
-            target = "the target of the fit" if options.calibration is None else stream.title
-            tally = Tally(asked, model, target)
-        new = model.new_rows()
-        header = _header(model, id_name, [] if asked is None else COLUMNS[asked.kind])
-        lines = (
-            line
+        new, found = model.new_rows(), None
+        parts = stream.parts(_ROWS, only=[*model.names, str(id_name)])
+        blocks = (
+            (
+                frame[id_name].to_pylist() if id_name else None,
+                model.encode(frame, stream.title, new),
+            )
             for frame in console.counted(parts, "predicting")
-            for line in _lines(model, frame, stream.title, id_name, new, tally)
         )
+        lines: Iterator[tuple[Any, ...]]
+        if asked is None:
+            lines = (line for ids, X in blocks for line in _lines(model, X, ids, new.rows - len(X)))
+        else:  # how far predictions can be trusted is known of all rows together
+            whole = list(blocks)
+            if options.calibration is not None:
+                model = calibrated(model, [X for _, X in whole], options)
+            lines, found = _trusted(model, whole, asked, stream.title)
+        header = _header(model, id_name, [] if asked is None else COLUMNS[asked.kind])
         shown = options.output is None and sys.stdout.isatty()
         if shown:
             _show_head(header, lines)
@@ -124,8 +134,6 @@ def run(options: Arguments) -> int:
             with console.table_file(options.output) as writer:
                 writer.writerow(header)
                 writer.writerows(lines)
-                if tally is not None:
-                    tally.refuse_if_nothing_is_known(stream.title)
     if not new.rows:
         console.warn(f"{stream.title} has a header but no rows, so there are no predictions.")
     console.tell(*stream.notes, *new.notes(stream.title))
@@ -134,8 +142,9 @@ def run(options: Arguments) -> int:
     elif shown and new.rows > _HEAD:
         again = shlex.join(["covshift", *options.argv, "-o", "predictions.csv"])
         console.note(f"shown are {_HEAD} of {new.rows:,} predictions. To write all: {again}")
-    if tally is not None:
-        tally.show(options.output, json=options.json)
+    if found is not None and asked is not None:
+        target = "the target of the fit" if options.calibration is None else stream.title
+        show(found, asked, model, target, options)
     return 0
 
 
@@ -159,13 +168,29 @@ def _header(model: Model, id_name: str | None, more: list[str]) -> list[str]:
     return ["id" if first in outputs else first, *outputs]
 
 
+def _trusted(
+    model: Model, blocks: list[tuple[list[Any] | None, Any]], asked: CoverageOptions, title: str
+) -> tuple[Iterator[tuple[Any, ...]], Any]:
+    """Return the lines of a table, with intervals or sets, and these; None without rows."""
+    import numpy as np
+
+    from ..encoding import encoded, groups_of
+
+    if not blocks:
+        return iter(()), None
+    X = encoded(np.concatenate([X for _, X in blocks]), groups_of(blocks[0][1]))
+    ids = None if blocks[0][0] is None else [one for part, _ in blocks for one in part or ()]
+    predict = model.predict_interval if asked.kind == "interval" else model.predict_set
+    found = predict(X, asked.coverage)
+    refuse_if_nothing_is_known(found, asked, title)
+    return _lines(model, X, ids, 0, found, columns_of(found, asked, model)), found
+
+
 def _lines(
-    model: Model, frame: Any, title: str, id_name: str | None, new: NewRows, tally: Tally | None
+    model: Model, X: Any, ids: Any, before: int, found: Any = None, more: Sequence[Any] = ()
 ) -> Iterator[tuple[Any, ...]]:
-    first = new.rows + 1
-    X = model.encode(frame, title, new)
-    ids: Any = frame[id_name].to_pylist() if id_name else range(first, first + len(X))
-    found, more = (None, []) if tally is None else tally.block(X)
+    """Yield a line for each row, of which so many came ``before``."""
+    ids = range(before + 1, before + len(X) + 1) if ids is None else ids
     if not model.classes:
         numbers = model.predict(X) if found is None else found.prediction
         return zip(ids, numbers.tolist(), *more, strict=True)

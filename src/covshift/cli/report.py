@@ -16,7 +16,13 @@ from .frames import Files, read_files
 from .judge import Judge
 from .options import ComparisonOptions, Label, Learner, Verdict
 from .predictions import batch_labels
-from .targets import compared, diagnosis_of, files_of_each, short_names, targets_of
+from .targets import (
+    diagnosis_of,
+    files_of_each,
+    short_names,
+    targets_of,
+    weighted_diagnosis,
+)
 
 if TYPE_CHECKING:
     from ..data import Samples
@@ -51,25 +57,21 @@ class Arguments(ComparisonOptions, Learner, Label, Verdict):
 
 def run(options: Arguments) -> int:
     """Diagnose, estimate and compare where there is a label, and write the report."""
-    from ..margins.files import is_margins_file
-
     targets = targets_of(options)
     options = replace(options, target=targets[0])
     if len(targets) > 1 or options.batch is not None:
         return run_targets(options, targets)
-    if is_margins_file(options.target):
-        return _with_margins(options)
     console.step("reading")
-    files, both, samples = _read(read_files(options), options)
+    files, both, samples = _read(read_files(options, margins=True), options)
     console.step("diagnosing the shift")
     found = diagnosis_of(both, options)
     answer = comparison = judged = None
     if samples is not None:
         comparison = comparison_of(samples, options)
         answer = estimate_of(samples, found, options)
-        if comparison is not None:
-            judged = Judge(options, comparison)(samples, found)
-            found = _with_recommended_weights(found, samples, comparison, options.seed)
+    if samples is not None and comparison is not None:
+        judged = Judge(options, comparison)(samples, found) if both.known is None else None
+        found = _with_recommended_weights(found, both, comparison)
     noted = replace(found, notes=(*files.notes, *found.notes))
     _write(options, noted, answer, judged, comparison)
     return _told(options, files.notes, found, comparison, answer, judged)
@@ -80,32 +82,11 @@ def _read(
 ) -> tuple[Files, Samples, Labelled | None]:
     """Return the samples; where there is a label, of the rows that have one."""
     if options.label is None:
-        return *files.samples(quiet=quiet), None
+        return *files.samples(quiet=quiet, learners=True), None
     from .labels import labelled_samples
 
     samples = labelled_samples(files, quiet=quiet)
     return samples.files, samples.both, samples
-
-
-def _with_margins(options: Arguments) -> int:
-    """Do the same with a file of margins."""
-    from ..weights import WEIGHTERS
-    from .margin_samples import diagnosis_beside, diagnosis_weighted, samples_beside
-
-    console.step("reading")
-    samples = samples_beside(options)
-    both = samples.both
-    console.step("diagnosing the shift")
-    found = diagnosis_beside(both)
-    answer = comparison = None
-    if options.label:
-        comparison = comparison_of(samples, options)
-        answer = estimate_of(samples, found, options)
-    if comparison is not None and comparison.recommended in WEIGHTERS:
-        found = diagnosis_weighted(both, found, comparison.recommended, options.seed)
-    noted = replace(found, notes=(*samples.notes, *found.notes))
-    _write(options, noted, answer, comparison)
-    return _told(options, samples.notes, found, comparison, answer)
 
 
 def _write(options: Arguments, *answers: Any) -> None:
@@ -194,27 +175,15 @@ def estimate_of(samples: Labelled, diagnosis: Any, options: Arguments) -> Any:
         )
 
 
-def _with_recommended_weights(found: Any, samples: Labelled, comparison: Any, seed: int) -> Any:
+def _with_recommended_weights(found: Any, both: Samples, comparison: Any) -> Any:
     """Show the weights of the recommended method, unless it has none or is too slow."""
-    from sklearn.preprocessing import StandardScaler
-
-    from ..comparison.methods import fit_weights
-    from ..diagnostics.measure import corrected
     from ..diagnostics.sizes import row_limit
-    from ..encoding import scaled
     from ..weights import WEIGHTERS
 
-    name, both = comparison.recommended, samples.both.as_given()
+    name = comparison.recommended
     if name not in WEIGHTERS or max(len(both.X), len(both.T)) > row_limit(name):
         return found
-    scaler = StandardScaler().fit(both.X, sample_weight=samples.weight)
-    X, T = scaled(scaler, samples.X), scaled(scaler, samples.T)
-    w = fit_weights(
-        name, X, None, T, samples.target_weight, seed, samples.weight, names=both.names
-    ).weights_
-    seen = compared(samples.both)
-    w = w if samples.weight is None else w * samples.weight
-    return corrected(found, seen, seen.of_these(w), name)
+    return weighted_diagnosis(found, both, comparison.weights(name), name)
 
 
 def run_targets(options: Arguments, paths: list[str]) -> int:

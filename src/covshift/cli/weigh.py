@@ -88,7 +88,6 @@ class Arguments(Label, Verdict):
 @quiet(FewRowsWarning)  # which the answer says first
 def run(options: Arguments) -> int:
     """Weigh, write the weights and their codebook, and say how well they balance."""
-    from ..margins.files import is_margins_file
     from ..weights import WEIGHTERS
     from . import weigh_fit, weigh_output, weigh_replicates
 
@@ -104,10 +103,7 @@ def run(options: Arguments) -> int:
         )
     check_replicates(options)
     options = replace(options, codebook=_codebook(options))
-    of_margins = is_margins_file(options.target)
-    if of_margins and options.restrict is not None:
-        raise InputError(f"--restrict needs target rows, and {options.target} holds margins.")
-    found = (weigh_fit.by_margins if of_margins else weigh_fit.by_rows)(options)
+    found = weigh_fit.weighed(options)
     found = replace(found, replicates=weigh_replicates.replicates_of(found, options))
     weigh_output.write_weights(found, options)
     if options.codebook is not None:
@@ -119,8 +115,8 @@ def run(options: Arguments) -> int:
             "file": options.output,
             "codebook": options.codebook,
         }
-        more = {} if of_margins else {"notes": found.notes}
-        console.print_json({**facts, "replicates": found.replicate_facts, **more})
+        more = {"replicates": found.replicate_facts, "notes": found.notes}
+        console.print_json({**facts, **more})
     else:
         print(_summary(found, options), file=sys.stdout if to_file else sys.stderr)
     return options.exit_code(found.verdict)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,25 +24,43 @@ from ..weights import WEIGHTERS, as_weighter
 from ..weights.base import Weighter
 from ..weights.limits import LIMITS
 from . import console
-from .frames import read_files
-from .margin_samples import TrainingRows, margins_of, training_rows
-from .targets import covered_part, diagnosis_of
+from .frames import Files, read_files
+from .targets import covered_part, diagnosis_of, refuse_unable
 from .weigh import LABELS, SIZE, Arguments
 from .weigh_output import Weighed
 
 
-def by_rows(options: Arguments) -> Weighed:
-    """Read both files, diagnose the shift, and weigh the training rows."""
-    if options.by is not None:
+def weighed(options: Arguments) -> Weighed:
+    """Read both files, diagnose the shift from target rows, and weigh the training rows."""
+    files = read_files(replace(options, by=None), feature="strata", margins=True)
+    margins = files.margins
+    _check(options, margins)
+    named = {name: value for name in LABELS if (value := vars(options)[name]) is not None}
+    labels = {name: files.sample[column].to_pylist() for name, column in named.items()}
+    strata = options.strata if "strata" in files.roles else None
+    files, both = files.samples(strata=strata, cluster=options.cluster)
+    fit = _by_rows if margins is None else _by_margins
+    return fit(files, both, options, labels)
+
+
+def _check(options: Arguments, margins: Any) -> None:
+    """Refuse what cannot be asked of this target."""
+    if margins is None and options.by is not None:
         raise InputError("--by is for margins: with target rows all columns are used.")
-    if options.sum_to == SIZE:
+    if options.sum_to == SIZE and margins is None:
         raise InputError(
             "--sum-to size is for margins: with target rows, name the population's size."
         )
+    if options.sum_to == SIZE and margins.size is None:
+        raise InputError(
+            f"--sum-to size: {options.target} has no size. Name the population's size."
+        )
+    if margins is not None:
+        refuse_unable(options.method, options.target)
+
+
+def _by_rows(files: Files, both: Samples, options: Arguments, labels: dict[str, Any]) -> Weighed:
     method = DEFAULT if options.as_estimate else str(options.method)
-    files = read_files(options, feature="strata")
-    strata = options.strata if "strata" in files.roles else None
-    files, both = files.samples(strata=strata, cluster=options.cluster)
     notes = [*files.notes]
     diagnosis = diagnosis_of(both, options)
     if options.restrict is not None and diagnosis.rows.count:
@@ -66,17 +85,13 @@ def by_rows(options: Arguments) -> Weighed:
         )
     w = rows.final(fitted.weights_)
     assert both.encoder is not None
-    named = {option: value for option in LABELS if (value := vars(options)[option]) is not None}
     return Weighed(
         X,
         T,
         rows,
-        files.rows("sample"),
-        len(files.sample),
+        files,
         fitted,
-        files.id,
-        files.ids("sample"),
-        {option: files.sample[name].to_pylist() for option, name in named.items()},
+        labels,
         [rule.name for rule in both.encoder.features_],
         {"kind": "rows", "file": Path(options.target).name, "rows": target.rows},
         {
@@ -92,40 +107,34 @@ def by_rows(options: Arguments) -> Weighed:
     )
 
 
-def by_margins(options: Arguments) -> Weighed:
-    """Read the training rows and the margins, and weigh the rows."""
-    margins = margins_of(options, options.method)
-    notes = [*margins.notes]
-    console.tell(*notes)
-    population = margins.size if options.sum_to == SIZE else options.sum_to
-    if options.sum_to == SIZE and population is None:
-        raise InputError(
-            f"--sum-to size: {options.target} has no size. Name the population's size."
-        )
-    named = {option: getattr(options, option) for option in LABELS if getattr(options, option)}
-    others = [name for name in named.values() if name not in margins.columns]
-    read = training_rows(options, margins, dict.fromkeys(others, "text"))
+def _by_margins(files: Files, both: Samples, options: Arguments, labels: dict[str, Any]) -> Weighed:
+    assert both.known is not None
+    margins, X, notes = both.known.margins, both.known.table, [*files.notes]
+    if both.known.free:
+        notes += _free(both.known.free)
+        console.tell(notes[-1])
     method = str(options.method)
     if options.as_estimate:
-        weighter, method = _of_estimate(read, margins, notes)
+        weighter, more = default_weighter(both)
+        method = next(entry.name for entry in weighters() if entry.load() is type(weighter))
+        console.tell(*more)
+        notes += more
     else:
         weighter = _asked(options, method)
-    rows, X = read.weights, read.frame
+    rows = row_weights(len(X), both.d if both.weighted else None)
     fitted = weighter.fit(X, X_target=margins, sample_weight=rows.w)
     before, after = (
         max(margins.balance(X, weight), key=lambda row: abs(row.gap))
         for weight in (rows.w, rows.final(fitted.weights_))
     )
+    population = margins.size if options.sum_to == SIZE else options.sum_to
     return Weighed(
         X,
         margins,
         rows,
-        read.again,
-        len(read.file),
+        files,
         fitted,
-        options.id,
-        None if options.id is None else read.ids(options.id),
-        {option: read.file[name].to_pylist() for option, name in named.items()},
+        labels,
         margins.columns,
         {
             "kind": "margins",
@@ -146,14 +155,10 @@ def by_margins(options: Arguments) -> Weighed:
     )
 
 
-def _of_estimate(read: TrainingRows, margins: Any, notes: list[Note]) -> tuple[Weighter, str]:
-    """Take the weighter that `estimate` would, and its name."""
-    samples = Samples.of(read.frame, None, margins, sample_weight=read.weights.w)
-    weighter, more = default_weighter(samples)
-    method = next(entry.name for entry in weighters() if entry.load() is type(weighter))
-    console.tell(*more)
-    notes += more
-    return weighter, method
+def _free(names: Sequence[str]) -> list[Note]:
+    shown = ", ".join(map(repr, names[:8])) + (" ..." if len(names) > 8 else "")
+    text = f"No margin covers {shown}: the weights do not correct these columns."
+    return [Note("columns without margins", text)]
 
 
 def _asked(options: Arguments, method: str) -> Weighter:

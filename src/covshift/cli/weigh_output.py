@@ -20,6 +20,7 @@ from ..show.notes import Note
 from ..weights import effective_sample_size
 from ..weights.base import Weighter
 from . import console
+from .frames import Files
 from .weigh import Arguments
 
 _DRAWN = {
@@ -37,11 +38,8 @@ class Weighed:
     X: Any  # the rows as the weighter takes them: standardised, or beside margins a table
     T: Any  # target rows, or margins
     rows: RowWeights  # of the rows, each line as often as it was seen
-    again: Rows  # line of each row
-    lines: int
+    files: Files
     weighter: Weighter  # fitted: its weights are factors on design weights, on any scale
-    id_name: str | None
-    ids: NDArray[Any] | None
     labels: Mapping[str, NDArray[Any] | None]  # strata and clusters of the lines
     features: list[str]
     target: dict[str, Any]
@@ -52,6 +50,23 @@ class Weighed:
     population: float | None = None  # that the weights sum to; None: their mean is one
     verdict: str = ""
     notes: list[Note] = field(default_factory=list)
+
+    @property
+    def lines(self) -> int:
+        """How many lines the training file has."""
+        return len(self.files.sample)
+
+    @cached_property
+    def again(self) -> Rows:
+        """Line of each row."""
+        found: Rows = self.files.rows("sample")
+        return found
+
+    @cached_property
+    def ids(self) -> NDArray[Any] | None:
+        """What identifies the lines."""
+        found: NDArray[Any] | None = self.files.ids("sample")
+        return found
 
     @cached_property
     def facts(self) -> dict[str, Any]:
@@ -242,7 +257,7 @@ def _quality(weighed: Weighed) -> dict[str, Any]:
 
 def _first(weighed: Weighed) -> str:
     """Name of the first column, which no other one has."""
-    name = weighed.id_name or "row"
+    name = weighed.files.id or "row"
     return "id" if name in weighed.columns else name
 
 

@@ -6,22 +6,24 @@ and return what a learner takes as ``X_target``. A comparison asks for no more.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
-from ..data import Samples, validation
+from ..data import Samples
+from ..data.features import select
+from ..data.samples import rows_again
+from ..data.validation import Target, column_names
 from ..diagnostics import standardized_mean_differences
-from ..encoding import TableEncoder
 from ..encoding import encoded as grouped
 from ..exceptions import InputError
 from ..margins import Margins
-from ..margins.reading import cell_columns, named_levels
+from ..margins.reading import cell_columns, levels_of
 from ..margins.sample import KnownRows, balance_of
 from ..margins.target_rows import encoded
-from ..numerics.array import Real, Rows, to_numpy
+from ..numerics.array import Real, Rows
 from ..registry import TABLE, CorrectionEntry
 from ..show.notes import Note
 from .methods import Method, fit_weights, methods_for, refuse_what_needs_rows, takes_margins
@@ -86,37 +88,49 @@ class MarginTarget:
         return None
 
 
-def beside_margins(margins: Margins, X: Any, numbers: Samples | None = None) -> Samples:
+def beside_margins(
+    margins: Margins,
+    X: Any,
+    y: Any = None,
+    kinds: Mapping[str, Any] | None = None,
+    frequency: str | None = None,
+    outside: bool = False,
+    **given: Any,
+) -> Samples:
     """Return training rows as learners take them, with margins in place of target rows.
 
-    X is an array, or a data frame whose text columns are categories; ``numbers`` are its rows
-    where they were encoded before. Rows that the margins cannot place are refused.
+    What is decided about the columns of a data frame rests on its rows alone. Rows that the margins
+    cannot place are refused, unless they may lie ``outside`` of all brackets. ``kinds`` are as in
+    `covshift.Target`, ``frequency`` names a column that says how often each row was seen, and
+    ``given`` are further arguments of `Samples.of`.
     """
-    known, free = KnownRows.of(margins, X, "a comparison"), []
-    if numbers is None:
-        numbers, free = _encoded_alone(margins, X), [*known.free]
-    elif numbers.encoder is not None:
-        free = [rule.name for rule in numbers.encoder.features_ if rule.name not in margins.columns]
-    notes = [*margins.notes]
-    if free:
-        named = ", ".join(map(repr, free[:8])) + (" ..." if len(free) > 8 else "")
-        text = f"No margin covers {named}: no method corrects these columns."
-        notes.append(Note("columns without margins", text))
-    return replace(numbers, known=known, notes=tuple(notes))
-
-
-def _encoded_alone(margins: Margins, X: Any) -> Samples:
-    """Return rows as numbers, and a target without rows."""
-    encoder = TableEncoder.learn(X, None, more=named_levels(margins))
-    if encoder is None:
-        values = to_numpy(validation.check_points(X, "X")).astype(np.float64)
-        names = validation.column_names(X) or [str(k) for k in range(values.shape[1])]
+    if (names := column_names(X)) is not None:
+        there = (name for name in margins.columns if name in names)
+        own = {name: "category" if levels_of(margins, name) else "number" for name in there}
+        kinds = {**own, **(kinds or {})}
+        rest = select(X, [name for name in names if name != y])
+    target = Target(X if names is None else rest, kinds=kinds)
+    counts = frequency, frequency
+    both = Samples.of(X, y, target, counts=counts, every_level=True, **given).as_given()
+    assert both.given is not None
+    rows = both.given.features[0]
+    if outside:
+        known = KnownRows.inside_or_not(margins, rows)
     else:
-        values, names = np.asarray(encoder.encode(X, "X")), [*encoder.columns]
-    nobody = np.empty((0, len(names))), np.empty(0)
-    made = [(name, None) for name in names] if encoder is None else encoder.made
-    d = np.ones(len(values))
-    return Samples(values, nobody[0], tuple(names), d, nobody[1], made=made, encoder=encoder)
+        known = KnownRows.of(margins, rows, "a comparison")
+    again = rows_again(both.given.of_rows(frequency, "frequency"), "", "X")
+    known = replace(known if again is None else known.rows(again), free=())  # which a note tells
+    notes = [*margins.notes, *both.notes]
+    if names is None:  # the margins of an array's columns are called 0, 1, 2, ...
+        named = tuple(str(k) for k in range(both.X.shape[1]))
+        both = replace(both, names=named, made=[(name, None) for name in named])
+    used = both.names if both.encoder is None else [rule.name for rule in both.encoder.features_]
+    free = [name for name in used if name not in margins.columns]
+    if free:
+        text = f"No margin covers {', '.join(map(repr, free[:8]))}"
+        text += f"{' ...' if len(free) > 8 else ''}: no method corrects these columns."
+        notes.append(Note("columns without margins", text))
+    return replace(both, known=known, notes=tuple(notes))
 
 
 def standardised(samples: Samples, scaler: Any) -> MarginTarget:

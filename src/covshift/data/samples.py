@@ -152,19 +152,18 @@ class Samples:
         sample_weight = design and named.of_rows(design.weights, "sample_weight")
         target_weight = named.of_target(unwrap_target(target_weight), "target_weight")
         strata, cluster = named.of_rows(strata, "strata"), named.of_rows(cluster, "cluster")
-        again = _again(named.of_rows(counts[0], "frequency"), "", title_of(X, "X"))
+        again = rows_again(named.of_rows(counts[0], "frequency"), "", title_of(X, "X"))
         there = named.of_target(counts[1], "target_frequency")
-        again_there = _again(there, "target_", title_of(target, "X_target"))
-        by_target = None
+        again_there = rows_again(there, "target_", title_of(target, "X_target"))
+        by_target, seen = None, (again, again_there)
         if margins is not None:
-            both = cls._of_margins(margins, named.features[0])
+            both = cls._of_margins(margins, _taken(named.features[0], again))
         else:
             by_name = by if isinstance(by, str) else None
             by, by_target = _groups_given(by, named)
             category = None if by_target is None else by_name
             labelled = with_outcome(y)
             rows = *named.features, labelled
-            seen = again, again_there
             both = cls._of_features(
                 *rows,
                 category,
@@ -174,15 +173,13 @@ class Samples:
                 seen,
                 every_level,
             )
-            for name in more:
-                more[name] = _taken(more[name], seen[name not in (beside or {})])
-            y, by, fpc, replicates, sample_weight, strata, cluster = (
-                _taken(values, again)
-                for values in (y, by, fpc, replicates, sample_weight, strata, cluster)
-            )
-            by_target, target_weight = (
-                _taken(values, again_there) for values in (by_target, target_weight)
-            )
+            by, by_target = _taken(by, again), _taken(by_target, again_there)
+        for name in more:
+            more[name] = _taken(more[name], seen[name not in (beside or {})])
+        y, fpc, replicates, sample_weight, strata, cluster = (
+            _taken(values, again) for values in (y, fpc, replicates, sample_weight, strata, cluster)
+        )
+        target_weight = _taken(target_weight, again_there)
         if margins is None and more.get("y_target") is None:
             both = replace(both, notes=(*both.notes, *named.unread_outcomes()))
         N, M = len(both.X), len(both.T)
@@ -514,7 +511,7 @@ def _equal(weight: Real) -> bool:
     return bool(np.ptp(weight) <= 1e-12 * weight.max())
 
 
-def _again(counts: Any, whose: str, title: str) -> Rows | None:
+def rows_again(counts: Any, whose: str, title: str) -> Rows | None:
     """Number the rows of a frame, each as often as it was seen; None: each once."""
     if counts is None:
         return None

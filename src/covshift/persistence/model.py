@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..conformal.result import Intervals, Sets, below_zero
 from ..encoding import TableEncoder, encoded, groups_of, read_cells
 from ..encoding.cells import is_table
 from ..exceptions import InputError, OverlapWarning, UnseenLevelWarning
 from ..files.reading import checked_reading
 from ..files.spelling import Kind
 from ..numerics.array import Real
+from ..show.notes import Note
 from .new_rows import NewRows, TrainingRange
 
 _LARGEST = 1e100  # beyond, squares and their sums would overflow
@@ -144,13 +146,13 @@ class Model:
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> Any:
         """Return the `covshift.conformal.Intervals` of such rows; numbers, calibrated."""
-        return self._conformal("predict_interval")(self.scaled(X), coverage)
+        return self._conformal("predict_interval", X, coverage)
 
     def predict_set(self, X: Any, coverage: float = 0.9) -> Any:
         """Return the `covshift.conformal.Sets` of such rows; classes, calibrated."""
-        return self._conformal("predict_set")(self.scaled(X), coverage)
+        return self._conformal("predict_set", X, coverage)
 
-    def _conformal(self, method: str) -> Any:
+    def _conformal(self, method: str, X: Any, coverage: float) -> Any:
         found = getattr(self.estimator, method, None)
         if found is None:
             kind = "for classes" if method == "predict_set" else "for numbers"
@@ -158,7 +160,20 @@ class Model:
                 f"This model has no {method}, which is {kind}, and for models that covshift fit "
                 "--calibrate 0.5 made."
             )
-        return found
+        answer = found(self.scaled(X), coverage)
+        return replace(answer, notes=tuple(self._notes(answer)))
+
+    def _notes(self, answer: Intervals | Sets) -> Iterator[Note]:
+        """Notes on intervals or sets, with the names and numbers of the table's columns."""
+        yield from (note for note in answer.notes if note.kind not in ("no overlap", "below zero"))
+        for gap in () if answer.calibrated_on_target else self.estimator._shift.gaps:
+            value = float(gap.value * self.scale[gap.column] + self.center[gap.column])
+            where = replace(gap, value=value).describe(self.encoder.columns, self.encoder.dates)
+            of_sets = isinstance(answer, Sets)
+            there = "sets hold all classes" if of_sets else "intervals are infinite"
+            yield Note("no overlap", f"{where}: {there} there.", "warning")
+        if isinstance(answer, Intervals) and self.about.get("positive"):
+            yield from below_zero(float(((answer.lower < 0) & ~answer.infinite).mean()))
 
 
 def _finite(values: Any) -> NDArray[Any]:
