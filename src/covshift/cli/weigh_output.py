@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,8 @@ from numpy.typing import NDArray
 
 import covshift
 
+from ..comparison import imbalance
+from ..data import Samples
 from ..data.row_weights import RowWeights
 from ..numerics.array import Real, Rows
 from ..numerics.resampling import Replicates
@@ -38,18 +39,50 @@ class Weighed:
     X: Any  # the rows as the weighter takes them: standardised, or beside margins a table
     T: Any  # target rows, or margins
     rows: RowWeights  # of the rows, each line as often as it was seen
+    target_rows: RowWeights | None  # where the target has rows
     files: Files
+    both: Samples
     weighter: Weighter  # fitted: its weights are factors on design weights, on any scale
-    labels: Mapping[str, NDArray[Any] | None]  # strata and clusters of the lines
-    features: list[str]
-    target: dict[str, Any]
-    balance: dict[str, Any]  # how far the rows are from the target, before and after
     method: str
     replicates: Replicates | None = None
-    target_rows: RowWeights | None = None  # where the target has rows
     population: float | None = None  # that the weights sum to; None: their mean is one
     verdict: str = ""
     notes: list[Note] = field(default_factory=list)
+
+    @property
+    def features(self) -> list[str]:
+        """Columns that the weights rest on."""
+        margins, encoder = self.both.margins, self.both.encoder
+        rules = () if encoder is None else encoder.features_
+        return [rule.name for rule in rules] if margins is None else margins.columns
+
+    @property
+    def target(self) -> dict[str, Any]:
+        """What is known of the target."""
+        file, margins = Path(self.files.options.target).name, self.both.margins
+        if self.target_rows is not None:
+            return {"kind": "rows", "file": file, "rows": self.target_rows.rows}
+        assert margins is not None
+        facts = {name: getattr(margins, name) for name in ("columns", "size", "source")}
+        return {"kind": "margins", "file": file, **facts}
+
+    @cached_property
+    def balance(self) -> dict[str, Any]:
+        """How far the rows are from the target, before and after, and what limits cost."""
+        w, margins = self.rows.final(self.weighter.weights_), self.both.margins
+        cost = getattr(self.weighter, "balance_cost_", None)
+        limits = {} if cost is None else {"limits": asdict(cost)}
+        if self.target_rows is not None:
+            share, own = self.target_rows.share, self.rows.share
+            pair = (imbalance(self.X, self.T, part, share, own) for part in (None, w))
+            return dict(zip(("smd_before", "smd_after"), pair, strict=True)) | limits
+        assert margins is not None
+        before, after = (
+            max(margins.balance(self.X, weight), key=lambda row: abs(row.gap))
+            for weight in (self.rows.w, w)
+        )
+        gaps = {"gap_before": abs(before.gap), "gap_after": abs(after.gap)}
+        return {**gaps, "worst_after": after.what, **limits}
 
     @property
     def lines(self) -> int:

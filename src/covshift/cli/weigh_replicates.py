@@ -55,10 +55,12 @@ def replicates_of(weighed: Weighed, options: Arguments) -> Replicates | None:
         times = np.bincount(again, minlength=lines)
         return np.bincount(again, weights=w, minlength=lines) / np.maximum(times, 1)
 
+    named = {option: vars(options)[option] for option in LABELS}
     labels = (
-        None if cells is None else texts(cells, lines, f"--{option}", options.train)[again]
-        for option in LABELS
-        for cells in [weighed.labels.get(option)]
+        None
+        if name is None
+        else texts(weighed.files.sample[name], lines, f"--{option}", options.train)[again]
+        for option, name in named.items()
     )
     design = Design.of(len(again), *labels)
     if design.lonely:
