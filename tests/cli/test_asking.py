@@ -91,10 +91,10 @@ def few(values):
     return lambda rng, count: [str(values[k % len(values)]) for k in range(count)]
 
 
-def sprinkled(word, base):
+def sprinkled(word, base, first=1):
     def made(rng, count):
         cells = base(rng, count)
-        cells[1], cells[count // 2] = word, word
+        cells[first], cells[first + count // 2] = word, word
         return cells
 
     return made
@@ -130,11 +130,11 @@ DOUBTFUL = {  # name, cells of the training and of the target rows
 }
 LABELS = {
     "plain": few([0, 1]),
-    "gaps": sprinkled("", few([0, 1])),
+    "gaps": sprinkled("", few([0, 1]), 3),  # other rows than those that make columns doubtful
     "grades": few([1, 2, 3]),
     "scores": few([1, 2, 3, 4, 5, 6]),
-    "worded": sprinkled("unknown", few([0, 1])),
-    "grades with gaps": sprinkled("", few([1, 2, 3])),
+    "worded": sprinkled("unknown", few([0, 1]), 3),
+    "grades with gaps": sprinkled("", few([1, 2, 3]), 3),
 }
 
 

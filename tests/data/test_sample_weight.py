@@ -17,6 +17,7 @@ from sklearn.neighbors import KNeighborsClassifier
 import covshift
 from covshift import Reweighted
 from covshift.corrections import Additive
+from covshift.data import Samples
 from covshift.numerics.support import uncovered
 from covshift.testing import check_weighter
 from covshift.weights import (
@@ -420,3 +421,23 @@ def test_a_search_does_not_route_sample_weight_to_a_weighter_unasked():
             requests = weighter.get_metadata_routing().fit.requests
             assert requests["sample_weight"] is request
             assert requests["X_target"] is requests["target_weight"] is True
+
+
+def test_a_row_of_weight_zero_teaches_nothing_about_the_columns():
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    frames = [
+        pandas.DataFrame(
+            {"town": rng.choice(["a", "b"], 60), "income": rng.normal(size=60), "w": 1.0}
+        )
+        for _ in range(2)
+    ]
+    for frame in frames:
+        frame.loc[:2, "town"], frame.loc[:2, "income"], frame.loc[:2, "w"] = "elsewhere", np.nan, 0
+    frame, target = frames
+    frame["y"] = rng.normal(size=60)
+    whole = Samples.of(frame, "y", target, sample_weight="w", target_weight="w")
+    part = Samples.of(frame[3:], "y", target[3:], sample_weight="w", target_weight="w")
+    assert whole.names == part.names
+    np.testing.assert_allclose(whole.X[3:], part.X)
+    np.testing.assert_allclose(whole.T[3:], part.T)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import console
@@ -12,6 +14,22 @@ from .options import Doubts, Verdict
 
 if TYPE_CHECKING:
     from ..show.notes import Note
+
+
+def report_facts(options: Any, targets: Sequence[str] = ()) -> dict[str, Any]:
+    """What a report says of the command that made it."""
+    named = [_file_name(path) for path in targets or [options.target]]
+    names = {
+        "train": _file_name(options.train),
+        "target": ", ".join(named[:3]) + (", …" if len(named) > 3 else ""),
+        "outcome": options.label,
+    }
+    command = shlex.join(["covshift", *options.argv])
+    return {"title": options.title, "names": names, "command": command}
+
+
+def _file_name(path: str) -> str:
+    return "standard input" if path == "-" else Path(path).name or path
 
 
 def with_doubts(answer: Any, options: Doubts) -> Any:

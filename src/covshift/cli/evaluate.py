@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..exceptions import FewRowsWarning, InputError, NoOverlapError
@@ -12,16 +10,14 @@ from ..numerics.quiet import quiet
 from ..registry import listed
 from ..show.notes import Note
 from . import console
-from .answers import show_answer, with_doubts
-from .frames import read_files, roles_of
+from .answers import report_facts, show_answer, with_doubts
 from .models import load_model
 from .options import Design, Doubts, Judged, NeededLabel, spelled
-from .predictions import batch_labels, judged_of, predictions_of, scoring_labels, trained_on
 from .targets import compared
 
 if TYPE_CHECKING:
     from ..evaluations import Evaluations
-    from .labels import Labelled
+    from .predictions import JudgedRows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +63,7 @@ class Arguments(Judged, Design, NeededLabel, Doubts):
 def run(options: Arguments) -> int:
     """Print the sentence, then the table."""
     _check_report(options)
-    answer, notes, samples = evaluations_of(options)
+    answer, notes, judged = evaluations_of(options)
     answer = with_doubts(answer, options)
     if options.output is not None:
         console.write_lines(
@@ -79,7 +75,7 @@ def run(options: Arguments) -> int:
             options.output,
         )
     if options.report is not None:
-        _write_report(options.report, answer, samples, options)
+        _write_report(options.report, answer, judged, options)
     return show_answer(answer, notes, options)
 
 
@@ -93,9 +89,10 @@ def _check_report(options: Arguments) -> None:
         raise InputError("-o and --report name the same file. Name two.")
 
 
-def evaluations_of(options: Arguments) -> tuple[Evaluations, list[Note], Labelled]:
+def evaluations_of(options: Arguments) -> tuple[Evaluations, list[Note], JudgedRows]:
     """Return the evaluations, the notes on the files, and what these hold."""
     from ..evaluations import evaluate
+    from .predictions import JudgedRows
 
     if "cost" in options.metric:
         raise InputError(
@@ -105,45 +102,40 @@ def evaluations_of(options: Arguments) -> tuple[Evaluations, list[Note], Labelle
     options.check_answer()
     check_judged(options, str(options.label), options.batch, options.target_label)
     model = None if options.model is None else load_model(options.model)
-    samples = judged_samples(options, model, strata=options.strata, cluster=options.cluster)
-    if options.by is not None and options.by not in samples.files.target.column_names:
+    design = {"strata": options.strata, "cluster": options.cluster}
+    judged = JudgedRows.read(options, str(options.label), model, **design)
+    if options.by is not None and options.by not in judged.files.target.column_names:
         raise InputError(f"{options.target} has no column {options.by!r}, which --by names.")
-    notes = list(samples.notes)
+    notes, both = list(judged.files.notes), judged.both
     by_shares = options.shift == "label"
-    judged = judged_of(samples, options, model)
-    name = options.score or options.prediction or Path(str(options.model)).name
-    batch = batch_labels(samples.files, options)
     try:
         answer = evaluate(
-            predictions_of(samples, options, judged, name),
-            replace(samples.both, beside={**samples.both.beside, "batch": batch}),
-            metrics=list(options.metric) or judged.metrics(samples.labels),
+            judged.predictions(),
+            both,
+            metrics=list(options.metric) or judged.metrics(),
             method=options.method or (None if by_shares or options.target_label else "model"),
             weighter=options.weighter,
             restrict=options.restrict,
             confidence=options.confidence,
             shift=options.shift or "covariate",
             random_state=options.seed,
-            y_target=None if by_shares else scoring_labels(samples, notes),
+            y_target=None if by_shares else judged.labels(notes),
         )
     except NoOverlapError as error:
-        rules = samples.both.encoder.features_ if model is not None and samples.both.encoder else ()
+        rules = both.encoder.features_ if model is not None and both.encoder else ()
         unused = [repr(rule.name) for rule in rules if model and rule.name not in model.names]
         unused = [name for name in unused if name in error.found]
         more = f" The model does not use {listed(unused)}." if unused else ""
         raise NoOverlapError(f"{error.found}{more}", *error.remedies) from None
     if model is not None and options.trained_on is None:
-        notes.append(
-            Note(
-                "own training rows",
-                "Model files are usually fitted on these training rows: on its own training rows a "
-                "model looks better than it is. Mark them with --trained-on COL, or give rows that "
-                "were held out.",
-                "warning",
-            )
+        text = (
+            "Model files are usually fitted on these training rows: on its own training rows a "
+            "model looks better than it is. Mark them with --trained-on COL, or give rows that "
+            "were held out."
         )
+        notes.append(Note("own training rows", text, "warning"))
         console.tell(notes[-1])
-    return in_options(answer), notes, samples
+    return in_options(answer), notes, judged
 
 
 def in_options(answer: Evaluations) -> Evaluations:
@@ -154,16 +146,6 @@ def in_options(answer: Evaluations) -> Evaluations:
 
     batches = {name: spelled(part) for name, part in answer.batches.items()}
     return replace(spelled(answer), batches=batches)
-
-
-def judged_samples(options: Any, model: Any, **given: Any) -> Labelled:
-    """Read the files by which a model is judged: the rows with a label."""
-    from .labels import labelled_samples
-
-    if model is not None and options.task is None:
-        options = replace(options, task=model.task)
-    name = next(name for role in ("label", "outcome") for name in roles_of(options).get(role, ()))
-    return labelled_samples(read_files(options), name, may_lack=True, by=options.by, **given)
 
 
 def check_judged(
@@ -190,27 +172,17 @@ def check_judged(
             raise InputError(f"{column!r} cannot be what --batch and what {flag} names.")
 
 
-def _write_report(path: str, answer: Evaluations, samples: Labelled, options: Arguments) -> None:
+def _write_report(path: str, answer: Evaluations, judged: JudgedRows, options: Arguments) -> None:
     """Write the report: the evaluation, and the shift of the rows that judge the model."""
     from ..diagnostics.measure import corrected, diagnose_samples
     from ..report import build
 
-    trained, weights = trained_on(samples, options.trained_on), answer.weights
+    both, trained = judged.both, judged.trained_on
     if trained is not None:
-        samples, weights = samples.take((~trained).nonzero()[0]), weights[~trained]
-    both = compared(samples.both)
+        both = both.take((~trained).nonzero()[0])
+    both = compared(both)
     shift = diagnose_samples(both, random_state=options.seed)
-    shift = replace(shift, notes=(*samples.notes, *shift.notes))
-    text = build(
-        answer,
-        corrected(shift, both, both.of_these(weights), answer.weighter),
-        title=options.title,
-        names={
-            "train": Path(options.train).name,
-            "target": Path(options.target).name,
-            "outcome": options.label,
-        },
-        command=shlex.join(["covshift", *options.argv]),
-    )
-    console.write_text(path, text)
+    shift = replace(shift, notes=(*judged.files.notes, *shift.notes))
+    shift = corrected(shift, both, both.of_these(answer.weights), answer.weighter)
+    console.write_text(path, build(answer, shift, **report_facts(options)))
     console.note(f"wrote {path}")

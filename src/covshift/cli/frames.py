@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -52,6 +52,7 @@ class Files:
     notes: tuple[Note, ...] = ()  # which `samples` tells
     decisions: tuple[Decision, ...] = ()
     id: str | None = None  # column that identifies rows, named or found
+    kept: Any = None  # lines of the sample's file that are here; None: all
 
     @property
     def margins(self) -> Margins | None:
@@ -166,7 +167,8 @@ class Files:
 
         options, margins = self.options, self.margins
         given = {"sample_weight": options.weight, **given}
-        sample, target = self._features(y, hidden)
+        named = {*given.get("beside", {}).values(), *given.get("beside_target", {}).values()}
+        sample, target = self._features({*([y] if isinstance(y, str) else y or ()), *named}, hidden)
         if margins is not None:
             sample = sample.take(self._lines("sample"))
         if margins is not None and learners:
@@ -202,12 +204,13 @@ class Files:
         files = replace(self, notes=notes, decisions=decisions, id=id)
         return files, replace(made, notes=left_out)
 
-    def _features(self, y: Any, hidden: Iterable[str]) -> tuple[Any, Any]:
-        """Return both frames without the columns that have a role, besides the outcomes y."""
-        outcomes = {y} if isinstance(y, str) else {*(y or ())}
-        beside = {name for role in _BY_VALUE for name in self.roles.get(role, ())}
-        beside |= {*self.options.drop}
-        frames = {"sample": beside - outcomes, "target": beside | {*hidden}}
+    def _features(self, named: Collection[str], hidden: Iterable[str]) -> tuple[Any, Any]:
+        """Return both frames without the columns that have a role, besides those that are named."""
+        roles = self.roles.items()
+        beside = {name for role, names in roles if role in _BY_VALUE for name in names}
+        others = {name for role, names in roles if role not in _BY_VALUE for name in names}
+        beside = (beside | ({*self.options.drop} - others)) - {*named}
+        frames = {"sample": beside, "target": beside | {*hidden}}
         sample, target = (
             frame
             if frame is self.margins

@@ -9,7 +9,6 @@ from ..exceptions import InputError, NoOverlapError
 from ..registry import NONE
 from . import console
 from .evaluate import in_options
-from .predictions import TASKS, scoring_labels
 
 if TYPE_CHECKING:
     from .labels import Labelled
@@ -35,6 +34,7 @@ class Judge:
     def __call__(self, samples: Labelled, diagnosis: Any) -> Any:
         """Return `Evaluations`, the error without overlap, or None."""
         from ..evaluations import Predictions, evaluate
+        from .predictions import TASKS
 
         console.step("judging the model")
         rows = self._some(len(samples.both.X))
@@ -53,7 +53,7 @@ class Judge:
                 metrics=["accuracy", "roc_auc", "brier"] if len(labels.classes) == 2 else None,
                 method="dr",  # labels of the target check it
                 random_state=self.options.seed,
-                y_target=scoring_labels(samples, []),
+                y_target=samples.target_labels,
             )
         except NoOverlapError as error:
             return error.of_command(["evaluate", "..."])

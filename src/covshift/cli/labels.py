@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from ..data import Samples
 
 _MOST_CLASSES = 100
+LEAST_LABELS = 5  # of the target, as `covshift.evaluate` needs them
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,6 @@ class Labels:
     name: str
     task: str  # "classification" or "regression"
     y: NDArray[Any]  # text for classes, float64 for numbers
-    rows: Rows  # training rows that have a label
     y_target: NDArray[Any] | None  # of `scored` rows
     scored: Rows  # target rows with a label
 
@@ -47,7 +48,7 @@ class Labels:
 
     def take(self, rows: Rows) -> Labels:
         """Keep some of the labelled rows."""
-        return replace(self, y=self.y[rows], rows=self.rows[rows])
+        return replace(self, y=self.y[rows])
 
 
 class Outcomes(dict[str, Any]):
@@ -80,14 +81,20 @@ class Labelled:
         return encoded(both.T, both.one_feature)
 
     @property
+    def target_labels(self) -> list[Any] | None:
+        """Labels of the target rows, None where one is missing; None where they are few."""
+        labels = self.labels
+        if labels.y_target is None or len(labels.scored) < LEAST_LABELS:
+            return None
+        cells: list[Any] = [None] * len(self.both.T)
+        for row, label in zip(labels.scored.tolist(), labels.y_target.tolist(), strict=True):
+            cells[row] = label
+        return cells
+
+    @property
     def notes(self) -> tuple[Note, ...]:
         """What was found out about the files."""
         return self.files.notes
-
-    def lines(self, whose: str) -> Rows:
-        """Lines of a file that the rows are."""
-        lines: Rows = self.files.rows(whose)
-        return lines[self.labels.rows] if whose == "sample" else lines
 
     @property
     def weight(self) -> Real | None:
@@ -125,13 +132,7 @@ def labelled_samples(
     name = str(vars(files.options)["label"] if name is None else name)
     files, labels = labelled(files, name, may_lack=may_lack)
     files, both = files.samples(name, hidden=(name,), learners=True, **given)
-    return Labelled(files, _of_rows(both, labels.rows, labels), labels)
-
-
-def unlabelled(files: Files, both: Samples) -> Labelled:
-    """Return the samples of a question that needs no label."""
-    nothing = np.arange(0)
-    return Labelled(files, both, Labels("", "", nothing, np.arange(len(both.X)), None, nothing))
+    return Labelled(files, replace(both, y=labels.outcomes), labels)
 
 
 def _of_rows(both: Samples, rows: Rows, labels: Labels) -> Samples:
@@ -142,8 +143,8 @@ def _of_rows(both: Samples, rows: Rows, labels: Labels) -> Samples:
     return replace(part, d=d, rows=None, y=labels.outcomes)
 
 
-def labelled(files: Files, name: str, *, may_lack: bool = False) -> tuple[Files, Labels]:
-    """Decide what kind of label there is, and read it; rows without one ``may`` lack it."""
+def decided_label(files: Files, name: str, *, may_lack: bool = False) -> tuple[Files, str]:
+    """Decide what kind of label there is, and leave out rows without one, which ``may_lack`` it."""
     options = vars(files.options)
     cells = read_cells(files.sample.select([name]), name)[name]
     lacks = may_lack or bool(options.get("drop_unlabelled"))
@@ -152,42 +153,61 @@ def labelled(files: Files, name: str, *, may_lack: bool = False) -> tuple[Files,
     for decision in kind.decisions:
         if decision.taken.steps[0][0] == "missing":
             files = _without_gaps(files, decision)
-    title, other = files.titles
-    y, rows = _read(files.cells("sample", name), kind.task or "classification", name, title)
-    if not len(rows):
-        raise InputError(f"{title}: the label {name!r} is missing in every row.")
-    notes = [*kind.notes]
+    title, notes = files.titles[0], [*kind.notes]
     lost = files.sample[name].null_count
+    if lost == len(files.sample):
+        raise InputError(f"{title}: the label {name!r} is missing in every row.")
     if lost:
         text = (
             f"{title}: the label {name!r} is missing in {lost} of {len(files.sample)} rows, which "
             "were left out."
         )
         notes.insert(0, Note("missing labels", text))
-    task = kind.task or "classification"
-    _check(y, task, name, title)
-    y_target, scored = None, np.arange(0)
+    notes += label_of_target(files, name)[1]
+    there = files.sample[name].is_valid()
+    kept = None if not lost else np.flatnonzero(there.to_numpy())
+    files = replace(files, sample=files.sample.filter(there), kept=kept)
+    return replace(files, notes=(*files.notes, *notes)), kind.task or "classification"
+
+
+def label_of_target(files: Files, name: str) -> tuple[str | None, list[Note]]:
+    """Return the column of the target with its labels, and what is told of it."""
     asked = files.roles.get("target_label")
     own = name if asked is None else asked[0]
     there = () if files.margins is not None or files.alone else files.target.column_names
-    if own in there:
+    if own not in there:
+        return None, []
+    count, title = len(files.target) - files.target[own].null_count, files.titles[1]
+    text = f"{title} has the label {own!r} in {count} of {len(files.target)} rows"
+    text += "." if asked else ": used only to score, never to fit or to choose."
+    if not count:
+        text = f"{title}: its label column {own!r} is empty, and was not used."
+    return own if count else None, [Note("target labels", text)]
+
+
+def refuse_unknown(classes: Collection[str], files: Files) -> None:
+    """Refuse labels of the target with classes that the training rows do not have."""
+    if classes:
+        own = (files.roles.get("target_label") or files.roles.get("label") or ("",))[0]
+        raise InputError(
+            f"{files.titles[1]}: the label {own!r} has classes that training lacks: "
+            f"{', '.join(map(repr, sorted(classes)[:5]))}. Leave the column out of the target, or "
+            "spell the classes the same way."
+        )
+
+
+def labelled(files: Files, name: str, *, may_lack: bool = False) -> tuple[Files, Labels]:
+    """Decide what kind of label there is, and read it; rows without one ``may`` lack it."""
+    files, task = decided_label(files, name, may_lack=may_lack)
+    title, other = files.titles
+    y, _ = _read(files.cells("sample", name), task, name, title)
+    _check(y, task, name, title)
+    y_target, scored = None, np.arange(0)
+    own, _ = label_of_target(files, name)
+    if own is not None:
         y_target, scored = _read(files.cells("target", own), task, own, other)
-        count = len(files.target) - files.target[own].null_count
-        text = f"{other} has the label {own!r} in {count} of {len(files.target)} rows"
-        text += "." if asked else ": used only to score, never to fit or to choose."
-        if not count:
-            text = f"{other}: its label column {own!r} is empty, and was not used."
-        notes.append(Note("target labels", text))
-        y_target = y_target if len(scored) else None
-        unknown = [] if y_target is None or task == "regression" else {*y_target.tolist()} - {*y}
-        if unknown:
-            raise InputError(
-                f"{other}: the label {own!r} has classes that training lacks: "
-                f"{', '.join(map(repr, sorted(unknown)[:5]))}. Leave the column out of the target, "
-                "or spell the classes the same way."
-            )
-    files = replace(files, notes=(*files.notes, *notes))
-    return files, Labels(name, task, y, rows, y_target, scored)
+        refuse_unknown(set() if task == "regression" else {*y_target.tolist()} - {*y}, files)
+    return files, Labels(name, task, y, y_target, scored)
 
 
 def _without_gaps(files: Files, decision: Any) -> Files:

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ..exceptions import InputError
 from . import console
 from .estimate import samples_with_outcomes
-from .evaluate import check_judged, judged_samples
+from .evaluate import check_judged
 from .models import load_model
 from .options import Json, Judged, Quantity, Roles, Seed
-from .predictions import judged_of, predictions_of
 
 if TYPE_CHECKING:
     from ..evaluations import Plan
@@ -108,6 +107,8 @@ def _of_quantity(options: Arguments) -> tuple[Sequence[Note], Plan]:
 
 
 def _of_model(options: Arguments) -> tuple[Sequence[Note], Plan]:
+    from .predictions import JudgedRows
+
     if "cost" in options.metric:
         raise InputError("--metric cost needs the cost of every mistake, which only Python takes.")
     if options.what is not None:
@@ -115,10 +116,12 @@ def _of_model(options: Arguments) -> tuple[Sequence[Note], Plan]:
     (label,) = options.outcome
     check_judged(options, label)
     model = None if options.model is None else load_model(options.model)
-    samples = judged_samples(options, model, finite_population=options.finite_population)
-    said = predictions_of(samples, options, judged_of(samples, options, model))
+    finite = options.finite_population
+    judged = JudgedRows.read(options, label, model, finite_population=finite)
     what = list(options.metric) or None
-    return samples.notes, _planned(samples.both, options, model=said, what=what)
+    return judged.files.notes, _planned(
+        judged.both, options, model=judged.predictions(named=False), what=what
+    )
 
 
 def _write(path: str, plan: Plan, options: Arguments) -> None:

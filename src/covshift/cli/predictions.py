@@ -2,178 +2,223 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from ..data.columns import check_outcomes, spelled
 from ..exceptions import InputError
+from ..files.frame import about, read_frame
 from ..show.notes import Note
 from . import console
-from .frames import Files
+from .frames import Files, read_files
+from .labels import LEAST_LABELS, decided_label, label_of_target, refuse_unknown
 from .target_labels import labels_of_target
 
 if TYPE_CHECKING:
+    from ..data import Samples
     from ..evaluations import Predictions
-    from .labels import Labelled
 
 TASKS: dict[str, Any] = {"classification": "classes", "regression": "numbers"}
 LEAST_ROWS = 5  # of a batch, in the mean
-LEAST_LABELS = 5  # of the target, as `covshift.evaluate` needs them
+_ROLES = ("score", "prediction")  # columns of both files
 
 
 @dataclass(frozen=True)
-class Said:
-    """Scores or numbers of both files, predicted classes, or both."""
+class JudgedRows:
+    """Two samples, and what a model says of their rows."""
 
-    scores: tuple[Any, Any] | None = None
-    classes: tuple[Any, Any] | None = None
-    names: Any = None  # of the classes, in the order of the scores
+    files: Files
+    both: Samples  # with the columns of the model beside
+    task: str
+    model: Any = None  # of covshift fit
+    y_target: Any = None  # labels of target rows
 
-    def metrics(self, labels: Any) -> list[str] | None:
-        """AUC first, where there are scores of two classes; else what the library takes."""
-        if len(labels.classes) != 2 or self.scores is None:
+    @classmethod
+    def read(cls, options: Any, label: str, model: Any, **given: Any) -> JudgedRows:
+        """Read the files by which a model is judged; ``given`` are arguments of `Files.samples`."""
+        if model is not None and options.task is None:
+            options = replace(options, task=model.task)
+        files, task = decided_label(read_files(options), label, may_lack=True)
+        values = vars(options)
+        here = {role: name for role in (*_ROLES, "trained_on") if (name := values.get(role))}
+        there = {f"target {role}": here[role] for role in _ROLES if role in here}
+        for role in (role for role in _ROLES if role in here):
+            if here[role] not in files.target.column_names:
+                raise InputError(
+                    f"{options.target} has no column {here[role]!r}, which --{role} names. "
+                    "Predictions are needed for the rows of both files: apply it to this one too."
+                )
+        own = label_of_target(files, label)[0]
+        more = {"y_target": own, "batch": values.get("batch")}
+        there |= {key: name for key, name in more.items() if name is not None}
+        hidden = () if own == label else (label,)
+        given |= {"beside": here, "beside_target": there}
+        files, both = files.samples(label, hidden=hidden, by=options.by, **given)
+        if (batch := both.beside.get("batch")) is not None:
+            check_batches(batch.to_pylist(), options)
+        beside = dict(both.beside)
+        found = cls(files, both, task, model, beside.pop("y_target", None))
+        found._check_labels()
+        return replace(found, both=replace(both, beside=beside))
+
+    def _check_labels(self) -> None:
+        if self.task == "classification" and self.y_target is not None:
+            there = {spelled(cell) for cell in self.y_target.to_pylist() if cell is not None}
+            refuse_unknown(there - {*self.classes}, self.files)
+
+    @property
+    def options(self) -> Any:
+        """The options of the command."""
+        return self.files.options
+
+    @property
+    def label(self) -> str:
+        """Name of the column of the label."""
+        return self.files.roles["label" if "label" in self.files.roles else "outcome"][0]
+
+    @property
+    def classes(self) -> list[str]:
+        """The classes of the label; none for numbers."""
+        if self.task == "regression":
+            return []
+        return sorted({*check_outcomes(self.both.y, len(self.both.X), numbers=False)[0].y.tolist()})
+
+    @property
+    def trained_on(self) -> Any:
+        """Which training rows the model has seen: (N,) booleans, or None where nobody says."""
+        found = self.both.beside.get("trained_on")
+        if found is None:
             return None
-        probabilities = all(part.min() >= 0 and part.max() <= 1 for part in self.scores)
+        numbers = found.to_numpy()
+        if not {*numbers.tolist()} <= {0.0, 1.0}:
+            raise InputError(
+                f"The column {self.options.trained_on!r}, which --trained-on names, must be 1 where"
+                " the row trained the model and 0 elsewhere, in every row."
+            )
+        return numbers == 1
+
+    def predictions(self, *, named: bool = True) -> Predictions:
+        """Return what the model said as `covshift.evaluate` takes it, under its name."""
+        from ..evaluations import Predicted, Predictions
+
+        options = self.options
+        name = options.score or options.prediction or Path(str(options.model)).name
+        scores = classes = names = None
+        if self.model is not None:
+            scores, classes, names = self._of_file()
+        elif self.task == "regression":
+            if options.score and options.prediction:
+                raise InputError("For a number, --prediction is the score: name one of the two.")
+            scores = self._pair("score" if options.score else "prediction")
+        else:
+            if options.score and len(self.classes) > 2:
+                raise InputError(
+                    f"The label {self.label!r} has {len(self.classes)} classes, for which one "
+                    "column of scores is not enough. Name predicted classes with --prediction, "
+                    "leave --score out (and its column with --drop), or judge a file of covshift "
+                    "fit with --model."
+                )
+            scores = self._pair("score") if options.score else None
+            classes = self._pair("prediction") if options.prediction else None
+        model: Any
+        model, target = scores or (None, None)
+        if classes is not None:
+            model, target = Predicted(classes, scores, names), None
+        return Predictions(
+            {name: model} if named else model,
+            {name: target} if named and target is not None else target,
+            threshold=options.threshold,
+            positive=options.positive,
+            task=TASKS[self.task],
+            trained_on=self.trained_on,
+        )
+
+    def metrics(self) -> list[str] | None:
+        """AUC first, where there are scores of two classes; else what the library takes."""
+        if len(self.classes) != 2 or not (self.model or self.options.score):
+            return None
+        pair = self._pair("score") if self.model is None else ()
+        probabilities = all(part.min() >= 0 and part.max() <= 1 for part in pair)
         return ["roc_auc", "accuracy"] + ["brier"] * probabilities
 
+    def labels(self, notes: list[Note]) -> Any:
+        """Return labels of target rows, where there are enough of them, or a file that has them."""
+        from ..engine.labels import Labels
 
-def predictions_of(
-    samples: Labelled, options: Any, said: Said, name: str | None = None
-) -> Predictions:
-    """Return what a model of this ``name`` said as `covshift.evaluate` takes it."""
-    from ..evaluations import Predicted, Predictions
-
-    model: Any
-    model, target = said.scores or (None, None)
-    if said.classes is not None:
-        model, target = Predicted(said.classes, said.scores, said.names), None
-    return Predictions(
-        model if name is None else {name: model},
-        target if name is None or target is None else {name: target},
-        threshold=options.threshold,
-        positive=options.positive,
-        task=TASKS[samples.labels.task],
-        trained_on=trained_on(samples, options.trained_on),
-    )
-
-
-def judged_of(samples: Labelled, options: Any, model: Any) -> Said:
-    """Read what a column says, or what a ``model`` of covshift fit says of the rows."""
-    labels = samples.labels
-    if model is not None:
-        return _of_file(model, samples, options)
-    if labels.task == "regression":
-        if options.score and options.prediction:
-            raise InputError("For a number, --prediction is the score: name one of the two.")
-        return Said(_numbers(samples, options, "score" if options.score else "prediction"))
-    if options.score and len(labels.classes) > 2:
-        raise InputError(
-            f"The label {labels.name!r} has {len(labels.classes)} classes, for which one column of "
-            "scores is not enough. Name predicted classes with --prediction, leave --score out "
-            "(and its column with --drop), or judge a file of covshift fit with --model."
-        )
-    scores = _numbers(samples, options, "score") if options.score else None
-    return Said(scores, _classes(samples, options) if options.prediction else None)
-
-
-def _of_file(model: Any, samples: Labelled, options: Any) -> Said:
-    """Apply a model of covshift fit to both files."""
-    import numpy as np
-
-    from ..files.frame import about, read_frame
-
-    if model.task != samples.labels.task:
-        raise InputError(
-            f"{options.model} is a {model.task}, but --task says {samples.labels.task}."
-        )
-    rows = []
-    reading = options.reading(model)
-    for path, how, kept in (
-        (options.train, reading, samples.lines("sample")),
-        (options.target, reading.of_target(options.target), samples.lines("target")),
-    ):
-        frame = read_frame(path, replace(how, kinds=model.kinds))
-        title, new = about(frame).title, model.new_rows()
-        rows.append(model.encode(frame.take(kept), title, new))
-        console.tell(*new.notes(title))
-    if model.task == "regression":
-        return Said((model.predict(rows[0]), model.predict(rows[1])))
-    here, there = (model.predict_proba(part) for part in rows)
-    return Said((here, there), (model.decided(here), model.decided(there)), np.array(model.classes))
-
-
-def _both(samples: Labelled, options: Any, option: str) -> list[Any]:
-    """Cells of a column of both files, in the rows that judge."""
-    name, files = vars(options)[option], samples.files
-    if name not in files.target.column_names:
-        raise InputError(
-            f"{options.target} has no column {name!r}, which --{option} names. Predictions are "
-            "needed for the rows of both files: apply it to this one too."
-        )
-    return [files.cells("sample", name)[samples.labels.rows], files.cells("target", name)]
-
-
-def _numbers(samples: Labelled, options: Any, option: str) -> tuple[Any, Any]:
-    import numpy as np
-
-    name, found = vars(options)[option], []
-    cells = _both(samples, options, option)
-    for values, title in zip(cells, samples.files.titles, strict=True):
-        if values.dtype == object:
-            word = next(cell for cell in values.tolist() if cell is not None)
-            raise InputError(
-                f"{title}: the column {name!r}, which --{option} names, holds text (such as "
-                f"{word!r}). Repair it, or say that it stands for a missing value: --missing "
-                f"{word!r}."
+        named, found = vars(self.options).get("target_label"), self.y_target
+        if named is not None and "target_label" not in self.files.roles:
+            return labels_of_target(self.files, [named])
+        if found is None:
+            return None
+        count = len(found) - found.null_count
+        if count < LEAST_LABELS:
+            text = (
+                f"{self.files.titles[1]}: {count} labels of the target are too few (at least "
+                f"{LEAST_LABELS}), and were not used."
             )
-        lost = int((~np.isfinite(values)).sum())
-        if lost:
-            raise InputError(
-                f"{title}: the column {name!r}, which --{option} names, is missing or infinite in "
-                f"{lost} of {len(values)} rows. Leave these rows out, or score them."
-            )
-        found.append(values)
-    return found[0], found[1]
+            notes.append(Note("target labels", text, "warning"))
+            console.tell(notes[-1])
+            return None
+        cells = [None if cell is None else spelled(cell) for cell in found.to_pylist()]
+        y = cells if self.task == "classification" else found
+        chance = self.files.roles.get("target_probability")
+        return Labels(y, self.files.cells("target", chance[0])) if chance else y
+
+    def _pair(self, role: str) -> tuple[Any, Any]:
+        """What a column of both files says: finite numbers, or for "prediction" classes."""
+        found = []
+        titles, name = self.files.titles, vars(self.options)[role]
+        classes = role == "prediction" and self.task == "classification"
+        for key, title in zip((role, f"target {role}"), titles, strict=True):
+            cells = self.both.beside[key]
+            where = f"{title}: the column {name!r}, which --{role} names,"
+            if cells.null_count:
+                raise InputError(
+                    f"{where} is missing in {cells.null_count} of {len(cells)} rows. Leave these "
+                    "rows out, or score them."
+                )
+            values = np.array(cells.to_pylist())
+            if not classes and values.dtype.kind not in "fiub":
+                raise InputError(
+                    f"{where} holds text (such as {values[0]!r}). Repair it, or say that it stands "
+                    f"for a missing value: --missing {values[0]!r}."
+                )
+            strange = sorted({*map(spelled, values.tolist())} - {*self.classes}) if classes else []
+            if strange:
+                raise InputError(
+                    f"{where} holds {', '.join(map(repr, strange[:5]))}, none of the classes "
+                    f"{self.classes}. Name probabilities and other scores with --score."
+                )
+            found.append(values)
+        return found[0], found[1]
+
+    def _of_file(self) -> tuple[Any, Any, Any]:
+        """Apply the model of covshift fit to both files: its scores, classes and their names."""
+        model, options, files = self.model, self.options, self.files
+        if model.task != self.task:
+            raise InputError(f"{options.model} is a {model.task}, but --task says {self.task}.")
+        rows, reading = [], options.reading(model)
+        lines = files.rows("sample") if files.kept is None else files.kept[files.rows("sample")]
+        for path, how, kept in (
+            (options.train, reading, lines),
+            (options.target, reading.of_target(options.target), files.rows("target")),
+        ):
+            frame = read_frame(path, replace(how, kinds=model.kinds))
+            title, new = about(frame).title, model.new_rows()
+            rows.append(model.encode(frame.take(kept), title, new))
+            console.tell(*new.notes(title))
+        if model.task == "regression":
+            return (model.predict(rows[0]), model.predict(rows[1])), None, None
+        here, there = (model.predict_proba(part) for part in rows)
+        return (here, there), (model.decided(here), model.decided(there)), np.array(model.classes)
 
 
-def _classes(samples: Labelled, options: Any) -> tuple[Any, Any]:
-    """Predicted classes, spelled as the labels are: 1, 1.0 and 01 are one class."""
-    import numpy as np
-
-    from .labels import spelled_alike
-
-    known, found = set(samples.labels.classes), []
-    cells = _both(samples, options, "prediction")
-    for values, title in zip(cells, samples.files.titles, strict=True):
-        said = spelled_alike(["" if cell is None else cell for cell in values.tolist()])
-        strange = sorted(set(said) - known)
-        if strange:
-            raise InputError(
-                f"{title}: the column {options.prediction!r}, which --prediction names, holds "
-                f"{', '.join(map(repr, strange[:5]))}, none of the classes {sorted(known)}. Name "
-                "probabilities and other scores with --score."
-            )
-        found.append(np.array(said))
-    return found[0], found[1]
-
-
-def trained_on(samples: Labelled, name: str | None) -> Any:
-    """Which training rows the model has seen: (N,) booleans, or None where nobody says."""
-    if name is None:
-        return None
-    numbers = samples.files.cells("sample", name)[samples.labels.rows]
-    if not {*numbers.tolist()} <= {0.0, 1.0}:
-        raise InputError(
-            f"The column {name!r}, which --trained-on names, must be 1 where the row trained the "
-            "model and 0 elsewhere, in every row."
-        )
-    return numbers == 1
-
-
-def batch_labels(files: Files, options: Any) -> Any:
-    """Return the batch of every target row, if a column of them is named; refuse gaps."""
-    if options.batch is None:
-        return None
-    cells = files.cells("target", options.batch).tolist()
+def check_batches(cells: Sequence[Any], options: Any) -> None:
+    """Refuse batches of the target that have gaps, or few rows each."""
     lost = sum(cell is None for cell in cells)
     where = f"{options.target}: the column {options.batch!r}, which --batch names,"
     if lost:
@@ -186,29 +231,3 @@ def batch_labels(files: Files, options: Any) -> Any:
             f"{where} has {count} different values in {len(cells)} rows: fewer than {LEAST_ROWS} "
             "rows each. Name a column of larger parts, such as months."
         )
-    return cells
-
-
-def scoring_labels(samples: Labelled, notes: list[Note]) -> Any:
-    """Return labels of target rows, where there are enough of them, or a file that holds them."""
-    from ..engine.labels import Labels
-
-    labels, files = samples.labels, samples.files
-    named = vars(files.options).get("target_label")
-    if named is not None and "target_label" not in files.roles:
-        return labels_of_target(files, [named])
-    if labels.y_target is None:
-        return None
-    if len(labels.scored) < LEAST_LABELS:
-        text = (
-            f"{files.titles[1]}: {len(labels.scored)} labels of the target are too few (at least "
-            f"{LEAST_LABELS}), and were not used."
-        )
-        notes.append(Note("target labels", text, "warning"))
-        console.tell(notes[-1])
-        return None
-    cells: list[Any] = [None] * len(samples.both.T)
-    for row, label in zip(labels.scored.tolist(), labels.y_target.tolist(), strict=True):
-        cells[row] = label
-    chance = files.roles.get("target_probability")
-    return Labels(cells, files.cells("target", chance[0])) if chance else cells

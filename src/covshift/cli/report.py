@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..exceptions import InputError, NoOverlapError
 from ..show.words import in_order
 from . import console
+from .answers import report_facts
 from .compare import comparison_of
 from .frames import Files, read_files
 from .judge import Judge
 from .options import ComparisonOptions, Label, Learner, Verdict
-from .predictions import batch_labels
 from .targets import (
     diagnosis_of,
     files_of_each,
-    short_names,
     targets_of,
     weighted_diagnosis,
 )
@@ -94,23 +91,8 @@ def _write(options: Arguments, *answers: Any) -> None:
     from ..report import build
 
     console.step("drawing the report")
-    names = {
-        "train": _file_name(options.train),
-        "target": _file_name(options.target),
-        "outcome": options.label,
-    }
-    text = build(
-        *(answer for answer in answers if answer is not None),
-        title=options.title,
-        names=names,
-        command=shlex.join(["covshift", *options.argv]),
-    )
-    with console.text_file(options.output) as file:
-        file.write(text)
-
-
-def _file_name(path: str) -> str:
-    return "standard input" if path == "-" else Path(path).name or path
+    text = build(*(answer for answer in answers if answer is not None), **report_facts(options))
+    console.write_text(options.output, text)
 
 
 def _told(
@@ -208,18 +190,7 @@ def run_targets(options: Arguments, paths: list[str]) -> int:
         name: tuple(part[name] for part in (found, answers, judged) if part.get(name) is not None)
         for name in found
     }
-    text = build_batches(
-        every,
-        title=options.title,
-        names={
-            "train": Path(options.train).name,
-            "target": ", ".join(short_names(paths)[:3]) + (", …" if len(paths) > 3 else ""),
-            "outcome": options.label,
-        },
-        command=shlex.join(["covshift", *options.argv]),
-    )
-    with console.text_file(options.output) as file:
-        file.write(text)
+    console.write_text(options.output, build_batches(every, **report_facts(options, paths)))
     return _target_lines(options, BatchesDiagnosis(found), answers, judged)
 
 
@@ -244,9 +215,13 @@ def _batches(options: Arguments) -> Iterator[tuple[str, Part]]:
     """Read one target and split it by the column of --batch."""
     import numpy as np
 
+    from .predictions import check_batches
+
     console.step("reading")
     files, both, samples = _read(read_files(options), options)
-    labels = np.array(batch_labels(files, options), dtype=object)
+    cells = files.cells("target", str(options.batch)).tolist()
+    check_batches(cells, options)
+    labels = np.array(cells, dtype=object)
     for name in in_order(set(labels.tolist())):
         rows = np.flatnonzero(labels == name)
         if len(rows) < 2:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -37,6 +37,7 @@ from .features import (
 from .groups import Groups
 from .row_weights import (
     DesignWeights,
+    RowWeights,
     check_weight,
     kish,
     repeated,
@@ -162,10 +163,13 @@ class Samples:
             by_name = by if isinstance(by, str) else None
             by, by_target = _groups_given(by, named)
             category = None if by_target is None else by_name
-            labelled = with_outcome(y)
-            rows = *named.features, labelled
+            learned = (
+                _learned(sample_weight, with_outcome(y), row_weights),
+                _learned(target_weight, None, target_weights),
+            )
             both = cls._of_features(
-                *rows,
+                *named.features,
+                learned,
                 category,
                 outcome_model,
                 kinds,
@@ -225,7 +229,7 @@ class Samples:
         cls,
         rows: Any,
         target_rows: Any,
-        labelled: Flags | None,
+        learned: tuple[Flags | None, Flags | None],
         category: str | None,
         outcome_model: Any,
         kinds: Mapping[str, Any] | None,
@@ -237,7 +241,7 @@ class Samples:
         both = cls.of_rows(
             rows,
             target_rows,
-            labelled=labelled,
+            learned=learned,
             category=category,
             deciding=True,
             kinds=kinds,
@@ -265,7 +269,7 @@ class Samples:
         encoder: TableEncoder | None = None,
         ordered: bool = True,
         kinds: Mapping[str, Any] | None = None,
-        labelled: Flags | None = None,
+        learned: tuple[Flags | None, Flags | None] = (None, None),
         y: Any = None,
         again: tuple[Rows | None, Rows | None] = (None, None),
         every_level: bool = False,
@@ -277,8 +281,8 @@ class Samples:
         belongs to; with ``encoder``, X and X_target are the numbers that it made. The column
         ``category`` is taken as a category, with all its levels. ``deciding`` about doubtful
         columns is for answers, whose notes tell it; ``kinds`` are decided already. Of rows that are
-        not ``labelled`` (n,) nothing is learned: categories, gaps and what fills them are those of
-        the others, so that an answer is the same as without these rows. Where columns that were
+        not ``learned`` from, of either sample, categories, gaps and what fills them are unknown, so
+        that an answer is the same as without these rows. Where columns that were
         left out differ between the samples or go with the outcomes y, a note warns. Encoded
         rows may be there ``again``, as often as these numbers of rows say, and y is of them.
 
@@ -292,8 +296,10 @@ class Samples:
                 "X_target is None. Pass the rows of the target: there is nothing to compare."
             )
         target_weight = unwrap_target(target_weight)
-        if labelled is not None and len(labelled) != row_count(X):
-            labelled = None  # which the check of outcomes refuses
+        here, there = (  # others are refused where outcomes and weights are checked
+            flags if flags is not None and len(flags) == row_count(rows) else None
+            for flags, rows in zip(learned, (X, target), strict=True)
+        )
         notes: tuple[Note, ...] = ()
         left_out = LeftOut()
         made = Decided(X, target)
@@ -302,8 +308,9 @@ class Samples:
         if encoder is None:
             known = groups_of(X)
             if deciding and groups is None:
-                seen = sample_weight if labelled is None else labelled.astype(float)
-                kept = rows_kept(X, target, seen, target_weight)
+                seen = sample_weight if here is None else here.astype(float)
+                seen_there = target_weight if there is None else there.astype(float)
+                kept = rows_kept(X, target, seen, seen_there)
                 made = decide_samples(
                     X, target, kinds=kinds, category=category, kept=kept, every_level=every_level
                 )
@@ -324,8 +331,7 @@ class Samples:
             np.asarray(part) if rows is None else np.asarray(part)[rows]
             for part, rows in zip((X, target), again, strict=True)
         )
-        if labelled is not None and again[0] is not None:
-            labelled = labelled[again[0]]
+        here, there = _taken(here, again[0]), _taken(there, again[1])
         left_out = left_out if again[0] is None else left_out.take(again[0])
         left_out = left_out if again[1] is None else left_out.take_target(again[1])
         notes += tuple(left_out.warnings(y))
@@ -336,8 +342,8 @@ class Samples:
                     "groups is for columns of numbers. This data frame has text, dates or gaps: a "
                     "category is one feature already."
                 )
-            seen = X if labelled is None else X[labelled]
-            order = _order(encoder, seen, T) if ordered else None
+            seen, seen_there = X if here is None else X[here], T if there is None else T[there]
+            order = _order(encoder, seen, seen_there) if ordered else None
             columns = np.arange(X.shape[1]) if order is None else order
             labels = [encoder.columns[k] for k in columns]
             made_of_columns = [encoder.made[k] for k in columns]
@@ -349,14 +355,14 @@ class Samples:
                 X, T = (np.ascontiguousarray(part[:, order]) for part in (X, T))
         names = tuple(labels or column_numbers(X.shape[1]))
         weights = row_weights(len(X), sample_weight)
-        there = target_weights(len(T), target_weight)
-        rows, target_rows = np.flatnonzero(weights.kept), np.flatnonzero(there.kept)
+        share = target_weights(len(T), target_weight)
+        rows, target_rows = np.flatnonzero(weights.kept), np.flatnonzero(share.kept)
         found = cls(
             X,
             T,
             names,
             weights.w,
-            there.share,
+            share.share,
             sample_weight is not None,
             check_groups(groups, X.shape[1]),
             made_of(names) if made_of_columns is None else made_of_columns,
@@ -526,6 +532,16 @@ def _taken(values: Any, rows: Rows | None) -> Any:
 def column_numbers(count: int) -> tuple[str, ...]:
     """Names of the columns of an array: x0, x1, ..."""
     return tuple(f"x{k}" for k in range(count))
+
+
+def _learned(weight: Any, labelled: Flags | None, check: Callable[..., RowWeights]) -> Flags | None:
+    """Return which rows are there and have an outcome; None: all."""
+    if weight is None or not hasattr(weight, "__len__"):  # which the check of weights refuses
+        return labelled
+    kept = check(row_count(weight), weight).kept
+    if labelled is not None and len(labelled) == len(kept) and (labelled & kept).any():
+        kept = labelled & kept
+    return None if kept.all() else kept
 
 
 def _replicates(design: DesignWeights | None, columns: Any, d: Real) -> tuple[Real, Plan]:
