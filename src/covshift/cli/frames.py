@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections import Counter
 from collections.abc import Collection, Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,32 +11,23 @@ from typing import TYPE_CHECKING, Any
 from ..exceptions import InputError
 from ..show.notes import Note
 from . import console
-from .options import Columns, Roles, spelled
+from .columns import (
+    BY_VALUE,
+    check_named,
+    declared_kinds,
+    kinds_of,
+    kinds_of_files,
+    roles_of,
+    schema_notes,
+    unread_notes,
+)
+from .options import Roles, spelled
 
 if TYPE_CHECKING:
     from ..data import Samples
     from ..encoding.decisions import Decision
     from ..files.frame import About
-    from ..files.spelling import Kind
     from ..margins import Margins
-
-ROLES: dict[str, tuple[str, Kind]] = {  # options that name columns: in which file, read as what
-    **dict.fromkeys(("outcome", "label", "prediction"), ("sample", "outcome")),
-    **dict.fromkeys(("weight", "frequency", "denominator", "fpc"), ("sample", "number")),
-    **dict.fromkeys(("replicate_weights", "trained_on", "score"), ("sample", "number")),
-    **dict.fromkeys(("strata", "cluster", "by"), ("sample", "category")),
-    "id": ("sample", "text"),
-    **dict.fromkeys(("target_outcome", "target_label"), ("target", "outcome")),
-    **dict.fromkeys(("target_weight", "target_frequency"), ("target", "number")),
-    "target_probability": ("target", "number"),
-    "batch": ("target", "category"),
-}
-_IN_BOTH = ("outcome", "label", "prediction", "score", "by", "id")  # where the target has them
-_BY_VALUE = (  # whose columns no argument of `Samples.of` names
-    *("label", "id", "trained_on", "score", "prediction", "batch"),
-    *("target_outcome", "target_label", "target_probability"),
-)
-_NUMBERS = ("double", "float", "bool", *(f"int{bits}" for bits in (8, 16, 32, 64)))
 
 
 @dataclass(frozen=True)
@@ -207,8 +197,8 @@ class Files:
     def _features(self, named: Collection[str], hidden: Iterable[str]) -> tuple[Any, Any]:
         """Return both frames without the columns that have a role, besides those that are named."""
         roles = self.roles.items()
-        beside = {name for role, names in roles if role in _BY_VALUE for name in names}
-        others = {name for role, names in roles if role not in _BY_VALUE for name in names}
+        beside = {name for role, names in roles if role in BY_VALUE for name in names}
+        others = {name for role, names in roles if role not in BY_VALUE for name in names}
         beside = (beside | ({*self.options.drop} - others)) - {*named}
         frames = {"sample": beside, "target": beside | {*hidden}}
         sample, target = (
@@ -249,7 +239,7 @@ def read_files(
         return _read_beside_margins(options, roles, categories, feature)
     if options.train == "-" and options.target == "-":
         raise InputError("Only one of the two files can be standard input (-).")
-    kinds = _kinds(roles, declared_kinds(options), categories)
+    kinds = kinds_of_files(roles, declared_kinds(options), categories)
     reading = options.reading()
     same = options.train == options.target and reading.target_sheet is None
     there = reading if same else reading.of_target(options.target)
@@ -261,25 +251,12 @@ def read_files(
     check_named(options, roles, {"sample": sample, "target": target}, target.column_names)
     if feature is not None and {*roles.get(feature, ())} & {*target.column_names}:
         options = replace(options, categorical=(*options.categorical, *roles.pop(feature)))
-    notes = [*notes_of(about(sample), about(target)), *_of_schema(options, roles, sample, target)]
-    notes = [*dict.fromkeys([*notes, *_unread(roles, sample, target)])]
+    notes = [*notes_of(about(sample), about(target)), *schema_notes(options, roles, sample, target)]
+    notes = [*dict.fromkeys([*notes, *unread_notes(roles, sample, target)])]
     for frame in (sample, target):
         if len(frame) < 2:
             raise InputError(f"{about(frame).title} has one row. A sample needs at least two.")
     return Files(sample, target, options, roles, alone, tuple(notes))
-
-
-def _kinds(
-    roles: Mapping[str, tuple[str, ...]], declared: Mapping[str, Kind], categories: bool | None
-) -> dict[str, dict[str, Kind]]:
-    """Return what the columns of each file are read as."""
-    kinds: dict[str, dict[str, Kind]] = {"sample": {**declared}, "target": {**declared}}
-    for role, names in roles.items():
-        own, kind = ROLES[role]
-        for file in kinds if role in _IN_BOTH else (own,):
-            of_role = dict.fromkeys(names, "category" if categories and role == "outcome" else kind)
-            kinds[file] |= {**of_role, **declared} if role == "by" else of_role
-    return kinds
 
 
 _OF_ROWS = (  # options that margins cannot follow
@@ -320,7 +297,9 @@ def _read_beside_margins(
     declared = declared_kinds(options)
     for name in margins.columns:
         declared[name] = "category" if levels_of(margins, name) else declared.get(name, "number")
-    reading = replace(options.reading(), kinds=_kinds(roles, declared, categories)["sample"])
+    reading = replace(
+        options.reading(), kinds=kinds_of_files(roles, declared, categories)["sample"]
+    )
     sample = read_frame(options.train, reading)
     check_named(options, roles, {"sample": sample}, published)
     absent = [name for name in margins.columns if name not in sample.column_names]
@@ -331,95 +310,6 @@ def _read_beside_margins(
         )
     notes = [*notes_of(about(sample)), *notes]
     return Files(sample, margins, options, roles, notes=tuple(notes))
-
-
-def kinds_of(options: Columns, sample: Any, target: Any) -> dict[str, Any]:
-    """Return the kinds of a `covshift.Target` as options and a schema say them."""
-    from ..files.reading import named_levels
-
-    kinds: dict[str, Any] = {n: k for n, k in declared_kinds(options).items() if k != "boolean"}
-    known = {} if options.known is None else options.known.columns
-    kinds |= {n: list(part.levels) for n, part in known.items() if part.kind == "ordered"}
-    kinds |= {name: list(levels) for name, levels in named_levels(options.ordered).items()}
-    kinds |= dict.fromkeys(options.season, "season")
-    both = [name for name in sample.column_names if name in target.column_names]
-    for name in (name for name in options.keep if name in both):
-        numbers = str(sample.schema.field(name).type) in _NUMBERS
-        kinds.setdefault(name, "number" if numbers else "category")
-    return {name: kind for name, kind in kinds.items() if name in both}
-
-
-def declared_kinds(options: Columns) -> dict[str, Kind]:
-    """Return what options and a schema say that columns are."""
-    from ..files.reading import named_dates, named_levels
-    from ..files.text import may_be_index
-
-    said: list[tuple[str, Kind]] = [
-        *((name, "number") for name in options.numeric),
-        *((name, "category") for name in options.categorical),
-        *((name, "date") for name in named_dates(options.date)),
-        *((name, "ordered") for name in named_levels(options.ordered)),
-    ]
-    twice = sorted(name for name, times in Counter(n for n, _ in {*said}).items() if times > 1)
-    if twice:
-        names = ", ".join(map(repr, twice))
-        raise InputError(f"{names}: declared in two ways. Keep one of them.")
-    index = (n for n in options.keep if may_be_index(n) or n.startswith("__index_level_"))
-    known = {} if options.known is None else options.known.columns
-    kinds: dict[str, Any] = {name: part.kind for name, part in known.items() if part.kind}
-    return {**dict.fromkeys(index, "number"), **kinds, **dict(said)}
-
-
-def roles_of(options: Roles) -> dict[str, tuple[str, ...]]:
-    """Return the columns with a role that options name; a file that is named is no column."""
-    found = {}
-    for role, value in vars(options).items():
-        names = (value,) if isinstance(value, str) else value
-        if (
-            role in ROLES
-            and names
-            and not (role.startswith("target_") and is_file_of_labels(names))
-        ):
-            found[role] = tuple(names)
-    return found
-
-
-def is_file_of_labels(names: tuple[str, ...]) -> bool:
-    """Whether --target-outcome names a file that covshift plan wrote, and no column."""
-    return len(names) == 1 and Path(names[0]).suffix != "" and Path(names[0]).is_file()
-
-
-def check_named(
-    options: Columns,
-    roles: Mapping[str, tuple[str, ...]],
-    frames: Mapping[str, Any],
-    there: Iterable[str],
-) -> None:
-    """Refuse options that name columns which are not there; others may be in the target alone."""
-    from ..files.frame import about
-    from ..files.reading import named_dates, named_levels
-    from ..show.words import meant, named
-
-    def check(frame: Any, option: str, names: Iterable[str], also: Container[str] = ()) -> None:
-        known = frame.column_names
-        for name in (name for name in names if name not in known and name not in also):
-            several = "," in name and all(part in known for part in name.split(","))
-            hint = f" Repeat {option} for each column." if several else meant(name, known)
-            raise InputError(
-                f"{about(frame).title} has no column {name!r}, which {option} names.{hint} "
-                f"Its columns are: {named(known)}."
-            )
-
-    for role, names in roles.items():
-        check(frames[ROLES[role][0]], spelled(role), names)
-    known = () if options.known is None else options.known.columns
-    left_out = (name for frame in frames.values() for name in about(frame).left_out)
-    also = {*there, *left_out, *known}
-    said = {name: getattr(options, name) for name in ("numeric", "categorical", "season", "drop")}
-    said |= {"date": named_dates(options.date), "ordered": tuple(named_levels(options.ordered))}
-    said |= {"keep": options.keep, "missing": tuple(options.reading().missing_in)}
-    for option, names in said.items():
-        check(frames["sample"], spelled(option), names, also)
 
 
 def _refuse_one_sheet(options: Roles, one: About, other: About) -> None:
@@ -434,50 +324,3 @@ def _refuse_one_sheet(options: Roles, one: About, other: About) -> None:
             f"{one.title} is both the sample and the target. Name the sheet of the target with "
             f"--target-sheet NAME, or as {shlex.quote(f'{there}:NAME')}."
         )
-
-
-def _of_schema(
-    options: Columns, roles: Mapping[str, tuple[str, ...]], sample: Any, target: Any
-) -> list[Note]:
-    """Name columns that the schema file lacks, and those that only it has."""
-    from ..show.words import named
-
-    if options.known is None:
-        return []
-    known = {*options.known.columns, *declared_kinds(options), *options.keep, *options.drop}
-    known |= {name for names in roles.values() for name in names}
-    both = [name for name in sample.column_names if name in target.column_names]
-    notes, lacking = [], [name for name in both if name not in known]
-    if lacking:
-        text = f"The schema does not list {named(lacking)}: read by default."
-        notes.append(Note("schema", text))
-    there = {*sample.column_names, *target.column_names}
-    absent = [name for name in options.known.columns if name not in there]
-    if absent:
-        text = f"The schema lists {named(absent)}, which neither file has."
-        notes.append(Note("schema", text, "warning"))
-    return notes
-
-
-def _unread(roles: Mapping[str, tuple[str, ...]], sample: Any, target: Any) -> list[Note]:
-    """Say that a file has columns as well that have a role in the other one."""
-    from ..files.frame import about
-    from ..show.words import named
-
-    notes = []
-    weights = ("weight", "frequency", "target_weight", "target_frequency", "replicate_weights")
-    for own, frame, whose in (("target", sample, "training rows"), ("sample", target, "target")):
-        others, used = set[str](), set[str]()
-        for role, names in roles.items():
-            if ROLES[role][0] != own or role in _IN_BOTH:
-                used |= {*names}
-            elif role not in weights:
-                others |= {*names}
-            if role == "label" and "target_label" in roles and own == "sample":
-                others |= {*names} - {*roles["target_label"]}
-                used -= {*names}
-        unused = sorted((others - used) & {*frame.column_names})
-        if unused:
-            text = f"{about(frame).title} has {named(unused)} as well: not used."
-            notes.append(Note(f"columns of the {whose}", text))
-    return notes

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..exceptions import InputError
 from . import console
-from .frames import check_named, declared_kinds
+from .columns import check_named, declared_kinds
 from .options import Columns, Output
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..exceptions import InputError
-from .frames import Files, is_file_of_labels
+from .columns import is_file_of_labels
+from .frames import Files
 
 if TYPE_CHECKING:
     from ..engine.labels import Labels
