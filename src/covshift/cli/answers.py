@@ -53,7 +53,7 @@ def show_answer(
         console.print_json({**data, "notes": [*notes, *data["notes"]]})
         return code
     text = str(answer)
-    if getattr(options, "methods", False):
+    if isinstance(options, Doubts) and options.methods:
         text += f"\n\n{answer.methods_text()}\n\n{_checklist(answer, notes)}"
     if options.output == "-":
         print(text, file=sys.stderr)

@@ -84,8 +84,6 @@ def _outcomes(frame: Any, model: Model, title: str) -> Any:
     """Return numbers, or classes spelled as the model spells them."""
     import numpy as np
 
-    from .labels import spelled_alike
-
     cells = frame[model.label].to_pylist()
     if model.task == "regression":
         y = np.array(cells, dtype=np.float64)
@@ -93,7 +91,7 @@ def _outcomes(frame: Any, model: Model, title: str) -> Any:
             raise InputError(f"{title}: the label {model.label!r} has infinite values.")
         return y
     known = set(model.classes)
-    said = cells if set(cells) <= known else spelled_alike(cells)
+    said = cells if set(cells) <= known else _spelled_alike(cells)
     strange = sorted(set(said) - known)
     if strange:
         raise InputError(
@@ -101,3 +99,13 @@ def _outcomes(frame: Any, model: Model, title: str) -> Any:
             f"none of the model's classes {', '.join(map(repr, model.classes[:8]))}."
         )
     return np.array(said, dtype=str)
+
+
+def _spelled_alike(cells: list[str]) -> list[str]:
+    """Spell equal numbers alike: 1, 1.0 and 01 are one class."""
+    from ..data.columns import spelled
+
+    try:
+        return [spelled(float(cell)) for cell in cells]
+    except ValueError:
+        return cells

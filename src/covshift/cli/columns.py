@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..exceptions import InputError
 from ..show.notes import Note
-from .options import Columns, Roles, spelled
+from .options import Columns, spelled
 
 if TYPE_CHECKING:
     from ..files.spelling import Kind
@@ -83,7 +83,7 @@ def declared_kinds(options: Columns) -> dict[str, Kind]:
     return {**dict.fromkeys(index, "number"), **kinds, **dict(said)}
 
 
-def roles_of(options: Roles) -> dict[str, tuple[str, ...]]:
+def roles_of(options: Columns) -> dict[str, tuple[str, ...]]:
     """Return the columns with a role that options name; a file that is named is no column."""
     found = {}
     for role, value in vars(options).items():
@@ -128,7 +128,7 @@ def check_named(
     known = () if options.known is None else options.known.columns
     left_out = (name for frame in frames.values() for name in about(frame).left_out)
     also = {*there, *left_out, *known}
-    said = {name: getattr(options, name) for name in ("numeric", "categorical", "season", "drop")}
+    said = {name: vars(options)[name] for name in ("numeric", "categorical", "season", "drop")}
     said |= {"date": named_dates(options.date), "ordered": tuple(named_levels(options.ordered))}
     said |= {"keep": options.keep, "missing": tuple(options.reading().missing_in)}
     for option, names in said.items():

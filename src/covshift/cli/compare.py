@@ -76,14 +76,17 @@ def comparison_of(
     }
     if both.known is not None:
         return compare(both, labels.y, None, **given)
-    scored, weight = labels.y_target is not None, samples.target_weight
+    scored, weight = samples.scored, samples.target_weight
+    y_target = None
+    if labels.y_target is not None and len(scored):
+        y_target = labels.y_target[scored].astype(labels.y.dtype)
     return compare(
         both,
         labels.y,
         None,
-        y_target=labels.y_target,
-        X_scored=both.T[labels.scored] if scored else None,
-        scored_weight=None if weight is None or not scored else weight[labels.scored],
+        y_target=y_target,
+        X_scored=None if y_target is None else both.T[scored],
+        scored_weight=None if weight is None or y_target is None else weight[scored],
         target_weight=weight,
         **given,
     )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..exceptions import InputError
+from .columns import roles_of
 from .options import Columns
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ def with_decisions(options: C, decisions: Sequence[Decision]) -> C:
         for kind, value in one.taken.steps:
             name = _FIELDS.get(kind, kind)
             named = f"{one.column}={value}" if kind in ("missing", "date") else one.column
-            before = more.get(name, getattr(options, name))
+            before = more.get(name, vars(options)[name])
             if isinstance(before, bool):
                 more[name] = True
             elif isinstance(before, tuple):
@@ -31,11 +32,6 @@ def with_decisions(options: C, decisions: Sequence[Decision]) -> C:
             else:
                 more[name] = value or named
     return replace(options, **more)
-
-
-_ROLES = ("id", "weight", "target_weight", "frequency", "target_frequency")
-_OF_TARGET = ("target_label", "trained_on")
-_OTHERS = ("label", "by", "strata", "cluster", "denominator", "score", "prediction", "batch")
 
 
 def with_schema(options: C) -> C:
@@ -50,13 +46,10 @@ def _completed(options: C, path: str) -> C:
     from ..files.schema import read_schema
 
     schema = read_schema(path)
-    roles = (getattr(options, role, None) for role in (*_ROLES, *_OTHERS, *_OF_TARGET))
-    told = {
-        *named_dates(options.date),
-        *named_levels(options.ordered),
-        *getattr(options, "outcome", ()),
-    }
-    told |= {*options.numeric, *options.categorical, *options.drop, *options.keep, *roles}
+    roles = roles_of(options).values()
+    told = {*named_dates(options.date), *named_levels(options.ordered), *chain(*roles)}
+    told |= {*options.numeric, *options.categorical, *options.drop, *options.keep}
+    values = vars(options)
     more: dict[str, Any] = {"known_reading": schema.reading}
     dropped = []
     for name, part in schema.columns.items():
@@ -65,10 +58,10 @@ def _completed(options: C, path: str) -> C:
         dropped += [name] if taken is None and name not in told else []
     columns = {name: part for name, part in schema.columns.items() if name not in told}
     more |= {"known": replace(schema, columns=columns), "drop": (*options.drop, *dropped)}
-    if getattr(options, "task", "") is None:
+    if values.get("task", "") is None:
         more["task"] = schema.task
-    if hasattr(options, "drop_unlabelled"):
-        more["drop_unlabelled"] = options.drop_unlabelled or schema.drop_unlabelled
+    if "drop_unlabelled" in values:
+        more["drop_unlabelled"] = values["drop_unlabelled"] or schema.drop_unlabelled
     return replace(options, **more)
 
 
@@ -76,20 +69,8 @@ def _taken(options: Columns, role: str, name: str) -> dict[str, Any] | None:
     """Give a column the role of the schema; None where the command lacks or has another."""
     if role == "feature":
         return {}
-    role = "outcome" if role == "label" and hasattr(options, "outcome") else role
-    now = getattr(options, role, "")
+    role = "outcome" if role == "label" and "outcome" in vars(options) else role
+    now = vars(options).get(role, "")
     if isinstance(now, tuple):
         return {role: now or (name,)} if name in (now or (name,)) else None
     return {role: name} if now in (None, name) else None
-
-
-def refuse_margins_file(path: str) -> None:
-    """Refuse a file of margins where a command needs target rows."""
-    from ..margins.files import is_margins_file
-
-    if is_margins_file(path):
-        raise InputError(
-            f"{path} holds margins, and this command needs rows of the target. Margins are enough "
-            "for `covshift compare`, which estimates the loss of models on the target, and for "
-            "`weigh`, whose weights any scorer takes."
-        )

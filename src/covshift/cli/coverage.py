@@ -33,10 +33,11 @@ class CoverageOptions(NamedTuple):
 
 def asked_of(options: Arguments) -> CoverageOptions | None:
     """Return what is asked for, if anything; refuse what cannot be together."""
-    given = [(kind, percent) for kind in _OF for percent in getattr(options, kind) or ()]
+    values = vars(options)
+    given = [(kind, percent) for kind in _OF for percent in values[kind]]
     if not given:
         for name in ("calibration", "by-class", "weight", "json"):
-            if getattr(options, name.replace("-", "_")):
+            if values[name.replace("-", "_")]:
                 raise InputError(f"--{name} belongs to --interval or --set: add one, as in 90.")
         return None
     if len(given) > 1:

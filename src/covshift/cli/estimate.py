@@ -10,6 +10,7 @@ from ..exceptions import FewRowsWarning, InputError
 from ..numerics.quiet import quiet
 from . import console
 from .answers import show_answer, with_doubts
+from .columns import roles_of
 from .frames import Files, read_files
 from .options import Design, Doubts, Quantity, Roles, spelled
 from .quantity import made_quantity, of_categories, quantity_name, regressors
@@ -160,19 +161,14 @@ def _check_target(files: Files, what: str | None, options: Any) -> None:
 
 def refuse_repeated_roles(options: Any) -> None:
     """Refuse outcomes that are named twice, or are something else as well."""
-    for role, value in vars(options).items():
-        names = value if isinstance(value, tuple) else (value,)
-        if role in _OTHERS and {*names} & {*options.outcome}:
-            name = next(name for name in options.outcome if name in names)
-            flag = spelled(role)
-            raise InputError(f"{name!r} cannot be the outcome and what {flag} names as well.")
+    for role, names in roles_of(options).items():
+        both = [name for name in options.outcome if name in names]
+        if both and role not in ("outcome", "target_outcome"):
+            what = f"what {spelled(role)} names"
+            raise InputError(f"{both[0]!r} cannot be the outcome and {what} as well.")
     repeated = [name for name in options.outcome if options.outcome.count(name) > 1]
     if repeated:
         raise InputError(f"--outcome names {repeated[0]!r} more than once.")
-
-
-_BESIDE = ("outcome", "denominator", "strata", "cluster", "fpc", "replicate_weights")
-_OTHERS = (*_BESIDE[1:], "by", "id", "weight", "target_weight", "frequency", "target_frequency")
 
 
 def _with_design(options: Arguments) -> Arguments:

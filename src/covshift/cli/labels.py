@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..data.columns import LARGEST, spelled
+from ..data.values import is_gap
 from ..encoding import encoded
 from ..encoding.cells import read_cells
 from ..encoding.decide import taken
@@ -33,8 +35,7 @@ class Labels:
     name: str
     task: str  # "classification" or "regression"
     y: NDArray[Any]  # text for classes, float64 for numbers
-    y_target: NDArray[Any] | None  # of `scored` rows
-    scored: Rows  # target rows with a label
+    y_target: NDArray[Any] | None = None  # (M,): None where the row has no label
 
     @property
     def classes(self) -> list[str]:
@@ -83,13 +84,14 @@ class Labelled:
     @property
     def target_labels(self) -> list[Any] | None:
         """Labels of the target rows, None where one is missing; None where they are few."""
-        labels = self.labels
-        if labels.y_target is None or len(labels.scored) < LEAST_LABELS:
-            return None
-        cells: list[Any] = [None] * len(self.both.T)
-        for row, label in zip(labels.scored.tolist(), labels.y_target.tolist(), strict=True):
-            cells[row] = label
-        return cells
+        y = self.labels.y_target
+        return None if y is None or len(self.scored) < LEAST_LABELS else list(y.tolist())
+
+    @property
+    def scored(self) -> Rows:
+        """Target rows with a label."""
+        y = self.labels.y_target
+        return np.flatnonzero([] if y is None else [label is not None for label in y])
 
     @property
     def notes(self) -> tuple[Note, ...]:
@@ -114,11 +116,8 @@ class Labelled:
 
     def take_target(self, rows: Rows) -> Labelled:
         """Keep some of the target rows."""
-        labels, scored = self.labels, np.isin(rows, self.labels.scored)
-        if labels.y_target is not None:
-            places = np.searchsorted(labels.scored, rows[scored])
-            y = labels.y_target[places] if scored.any() else None
-            labels = replace(labels, y_target=y, scored=np.flatnonzero(scored))
+        y = self.labels.y_target
+        labels = replace(self.labels, y_target=None if y is None else y[rows])
         return replace(self, both=self.both.take_target(rows), labels=labels)
 
 
@@ -200,14 +199,15 @@ def labelled(files: Files, name: str, *, may_lack: bool = False) -> tuple[Files,
     """Decide what kind of label there is, and read it; rows without one ``may`` lack it."""
     files, task = decided_label(files, name, may_lack=may_lack)
     title, other = files.titles
-    y, _ = _read(files.cells("sample", name), task, name, title)
+    y = _read(files.cells("sample", name), task, name, title)
+    y = y.astype(str if task == "classification" else np.float64)
     _check(y, task, name, title)
-    y_target, scored = None, np.arange(0)
-    own, _ = label_of_target(files, name)
+    own, y_target = label_of_target(files, name)[0], None
     if own is not None:
-        y_target, scored = _read(files.cells("target", own), task, own, other)
-        refuse_unknown(set() if task == "regression" else {*y_target.tolist()} - {*y}, files)
-    return files, Labels(name, task, y, y_target, scored)
+        y_target = _read(files.cells("target", own), task, own, other)
+        if task == "classification":
+            refuse_unknown({*y_target.tolist()} - {*y.tolist(), None}, files)
+    return files, Labels(name, task, y, y_target)
 
 
 def _without_gaps(files: Files, decision: Any) -> Files:
@@ -223,41 +223,22 @@ def _without_gaps(files: Files, decision: Any) -> Files:
     return files
 
 
-def _read(cells: Any, task: str, name: str, title: str) -> tuple[NDArray[Any], Rows]:
-    """Return the labels of the rows that have one, and which rows these are."""
-    gaps = np.array([cell is None or cell != cell for cell in cells.tolist()], dtype=bool)
-    rows = np.flatnonzero(~gaps)
-    present = cells[rows]
+def _read(cells: Any, task: str, name: str, title: str) -> NDArray[Any]:
+    """Return labels as objects: text for classes, or finite numbers; None where one is missing."""
     if task == "classification":
-        return np.array(spelled_alike(present.tolist()), dtype=str), rows
-    return _finite(_numbers(present.tolist()), name, title), rows
-
-
-def spelled_alike(cells: list[Any]) -> list[str]:
-    """Spell equal numbers alike: 1, 1.0 and 01 are one class."""
-    values = _numbers(cells)
-    if values is None or not np.isfinite(values).all():
-        return [str(cell) for cell in cells]
-    return [f"{number:.0f}" if number % 1 == 0 else repr(float(number)) for number in values]
-
-
-def _numbers(cells: list[Any]) -> Real | None:
-    try:
-        return np.array(cells, dtype=np.float64)
-    except ValueError:
-        return None
-
-
-def _finite(values: Real | None, name: str, title: str) -> Real:
-    if values is None:
+        found = (None if is_gap(cell) else spelled(cell) for cell in cells.tolist())
+        return np.array(list(found), dtype=object)
+    if cells.dtype == object:
         raise InputError(
             f"{title}: the label {name!r} holds text, so it cannot be a number to predict. Use "
             "--task classification, or repair the column."
         )
-    bad = int((~np.isfinite(values)).sum())
-    if bad or np.abs(values).max(initial=0.0) > 1e100:
-        what = f"{bad} infinite values" if bad else "numbers beyond 1e+100"
+    infinite = int(np.isinf(cells).sum())
+    if infinite or np.nanmax(np.abs(cells), initial=0.0) > LARGEST:
+        what = f"{infinite} infinite values" if infinite else f"numbers beyond {LARGEST:g}"
         raise InputError(f"{title}: the label {name!r} has {what}. Repair or rescale it.")
+    values: NDArray[Any] = cells.astype(object)
+    values[np.isnan(cells)] = None
     return values
 
 

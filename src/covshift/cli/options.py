@@ -79,6 +79,8 @@ class Reading(Options):
     sheet: str | None = None
 
     known_reading: Mapping[str, Any] | None = None  # of a schema file
+    date: tuple[str, ...] = ()  # see `Columns`
+    target_sheet: str | None = None  # see `Roles`
 
     def reading(self, model: Model | None = None) -> ReadOptions:
         """Return how files are read; what is not said, a schema or a ``model`` may know."""
@@ -101,11 +103,11 @@ class Reading(Options):
             self.encoding,
             everywhere,
             missing_in=in_columns,
-            dates=named_formats(getattr(self, "date", ())),
+            dates=named_formats(self.date),
             decimal=self.decimal,
             thousands=self.thousands,
             sheet=self.sheet,
-            target_sheet=getattr(self, "target_sheet", None),
+            target_sheet=self.target_sheet,
         )
         known = self.known_reading if model is None else model.reading
         told = any(word not in MISSING for word in everywhere)
@@ -260,7 +262,7 @@ class Output(Options):
         from ..files.writing import check_writable
 
         check_writable(output, force=self.force)
-        read = (getattr(self, name, None) for name in _READ)
+        read = (vars(self).get(name) for name in _READ)
         if any(_same_file(output, book_and_sheet(path)[0]) for path in read if path is not None):
             raise InputError(f"{output} is an input file: name another file for the output.")
 
@@ -351,11 +353,12 @@ class Judged(Options):
     threshold: float | None = None
     positive: str | None = None
     task: str | None = None
+    metric: tuple[str, ...] = ()  # whose default the command says
 
     @property
     def judges_a_model(self) -> bool:
         """Whether a model is judged, and no number of the outcome."""
-        return bool(self.score or self.prediction or self.model or getattr(self, "metric", ()))
+        return bool(self.score or self.prediction or self.model or self.metric)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -437,9 +440,9 @@ class Doubts(Answer):
             "target_label": "y_target",
         }
         for name in (*WHY_NOT, *others):
-            if getattr(self, name, None):
+            if vars(self).get(name):
                 why = WHY_NOT[others.get(name, name)]
                 raise InputError(f"{flag_of(name)} is not for --shift label: {why}.")
-        target = getattr(self, "target", "")
+        target = vars(self).get("target", "")
         if is_margins_file(target):
             raise InputError(f"--shift label needs target rows, and {target} holds margins.")

@@ -75,5 +75,5 @@ def _parameters(what: str) -> dict[str, bool]:
 
 
 def _given(options: Quantity, name: str) -> Any:
-    value = getattr(options, CALLED.get(name, name))
+    value = vars(options)[CALLED.get(name, name)]
     return list(value) if isinstance(value, tuple) and value else value or None

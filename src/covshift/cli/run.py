@@ -18,7 +18,7 @@ from ..numerics.progress import Progress, reporting
 from ..numerics.quiet import Heard, listening
 from . import console
 from .command import Options
-from .options import CALLED, Columns
+from .options import CALLED, Columns, Verdict
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 FINE, INTERNAL, BAD_INPUT, BAD_VERDICT = 0, 1, 2, 3
@@ -40,7 +40,7 @@ def run_command(options: Options) -> int:
         except NoOverlapError as error:  # whose remedies are whole commands
             argv = [part for part in options.argv if part != "--ask"]
             refused = error.of_command(argv) if error.remedies else error
-            if not getattr(options, "strict", False):
+            if not (isinstance(options, Verdict) and options.strict):
                 raise refused from None
             console.complain(refused.with_options(CALLED))
             return BAD_VERDICT

@@ -87,9 +87,9 @@ def _column(
         return SchemaColumn("label", missing=missing, why=why)
     if name == files.id:
         return SchemaColumn("id", why=why or "different in every row" * (id is None))
-    for role in _WEIGHTS:
-        if name == getattr(options, role):
-            return SchemaColumn(role, missing=missing)
+    weights = {files.roles[role][0]: role for role in _WEIGHTS if role in files.roles}
+    if name in weights:
+        return SchemaColumn(weights[name], missing=missing)
     assert both.encoder is not None
     feature = next((rule for rule in both.encoder.features_ if rule.name == name), None)
     if feature is None:

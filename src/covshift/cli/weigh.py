@@ -171,7 +171,7 @@ def check_replicates(options: Arguments) -> None:
     """Refuse options without replicates, and numbers of them that cannot be."""
     if options.replicates is None:
         for option in ("replicate_method", *LABELS, "finite_population"):
-            if getattr(options, option):
+            if vars(options)[option]:
                 spelled = "--" + option.replace("_", "-")
                 drop = ", or leave the column out with --drop" if option in LABELS else ""
                 raise InputError(f"{spelled} is for replicate weights: add --replicates B{drop}.")
