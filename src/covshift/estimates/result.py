@@ -13,6 +13,7 @@ from ..engine.citing import Cited
 from ..engine.explanation import Explanation, explained
 from ..engine.intervals import Number
 from ..engine.label_shift import LabelShiftTest, of_classes
+from ..engine.lookup import Numbers
 from ..engine.measures import Method
 from ..engine.overlap import Diagnosed
 from ..engine.paper import Reportable
@@ -87,7 +88,7 @@ class Change(Record):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Estimates(Robust, Reportable, Answer):
+class Estimates(Numbers, Robust, Reportable, Answer):
     """What `covshift.estimate` found. Print it, or read its fields.
 
     ``value``, ``standard_error`` and ``interval`` are those of the whole population by the chosen
@@ -178,6 +179,7 @@ class Estimates(Robust, Reportable, Answer):
             "verdict",
         ),
     )
+    _names = ("what", "outcome", "group")
     _data: ClassVar[tuple[str, ...]] = ("estimates", "table", "changes", "label_shift")
 
     @property

@@ -193,6 +193,18 @@ class Run:
                         found[where] = least.numbers[method], most.numbers[method]
         return found
 
+    def table_at(self, confidence: float) -> Table:
+        """Return the numbers with intervals of another level, from the same models and weights."""
+        again = replace(self, notes=[])  # what is told has been told
+        rows: list[Estimate] = []
+        for one in self.asked:
+            one = replace(one, problem=replace(one.problem, confidence=confidence))
+            items = again._estimated(one)
+            rows += [row for item in items for row in self._rows(one.outcome.name, item)]
+            if self.known is not None:
+                rows += again._with_labels(one.problem, one.outcome, one.used, items)
+        return Table(rows)
+
     def moved(self, row: Estimate) -> Moved | None:
         """Return what explains the change of one number."""
         asked = next(asked for asked in self.asked if asked.outcome.name == row.outcome)

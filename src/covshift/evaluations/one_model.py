@@ -64,9 +64,11 @@ class OneModel:
     judged: Classified | Regressed | None = None
     shares: Shares | None = None  # of the classes, under label shift
     test: LabelShiftTest | None = None
+    y: Any = None  # what it is judged by
 
     def judge(self, y: Any) -> None:
         """Compute every metric from the labels or numbers y (N,)."""
+        self.y = y
         if self.scored.classes:
             labels = codes(y, self.scored.classes)
             if self.settings.shift == "label":
@@ -77,6 +79,13 @@ class OneModel:
             said = self.scored.train[:, 0], self.scored.target[:, 0]
             self.judged = Regressed(self.problem, y, *said)
             self._numbers(self.judged)
+
+    def rows_at(self, confidence: float) -> list[Performance]:
+        """Return the metrics with intervals of another level."""
+        problem = replace(self.problem, confidence=confidence)
+        again = OneModel(problem, self.scored, self.settings, self.few)
+        again.judge(self.y)
+        return again.rows
 
     def bounds(self, odds: float) -> dict[tuple[str, str | None, str], tuple[Number, Number]]:
         """Smallest and largest metrics, with errors, by metric, group and method."""

@@ -12,6 +12,7 @@ from ..diagnostics import Diagnosis
 from ..engine.citing import Cited
 from ..engine.explanation import Explanation
 from ..engine.label_shift import LabelShiftTest, of_classes
+from ..engine.lookup import Numbers
 from ..engine.overlap import Diagnosed
 from ..engine.paper import Reportable
 from ..engine.robustness import Robust, Robustness
@@ -113,7 +114,7 @@ class Difference(Record):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Evaluations(Robust, Reportable, Answer):
+class Evaluations(Numbers, Robust, Reportable, Answer):
     """What `covshift.evaluate` found. Print it, or read its fields.
 
     ``found["roc_auc"]`` is the metric of the whole target by the chosen method: a `Performance`
@@ -199,6 +200,7 @@ class Evaluations(Robust, Reportable, Answer):
         ),
         *("models", "sensitivity", "robustness_value", "verdict"),
     )
+    _names = ("metric", "model", "group")
     _data: ClassVar[tuple[str, ...]] = (
         *("performances", "table", "differences", "changes", "curves", "label_shift"),
     )

@@ -116,6 +116,10 @@ class Run:
         again: Evaluations = robust(result)
         return again
 
+    def table_at(self, confidence: float) -> Table:
+        """Return the metrics with intervals of another level, from the same models and weights."""
+        return Table([row for one in self.judged for row in one.rows_at(confidence)])
+
     def moved(self, row: Performance) -> Moved | None:
         """Return what explains the change of one metric."""
         return next(one.moved(row) for one in self.judged if one.scored.name == row.model)
