@@ -56,7 +56,7 @@ def test_numbers_are_looked_up_by_their_names():
 
 def test_unknown_names_and_levels_are_refused():
     found = asked("estimate")
-    with pytest.raises(KeyError, match="'y'"):
+    with pytest.raises(InputError, match=r"There is no number 'x'\. Found: 'y'"):
         found["x"]
     with pytest.raises(InputError, match="confidence"):
         found.conf_int(95)

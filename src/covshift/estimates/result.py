@@ -179,7 +179,6 @@ class Estimates(Numbers, Robust, Reportable, Answer):
             "verdict",
         ),
     )
-    _names = ("what", "outcome", "group")
     _data: ClassVar[tuple[str, ...]] = ("estimates", "table", "changes", "label_shift")
 
     @property
@@ -362,6 +361,22 @@ class Estimates(Numbers, Robust, Reportable, Answer):
         if self.errors == "influence" or self.method == "label":
             return "by a jackknife over folds" if self.method == "model" else "by influence values"
         return f"by {self.errors}" if self.method != "model" else "by a jackknife over folds"
+
+    def __getitem__(self, name: str) -> Any:
+        """Return the number of a class or another quantity, an outcome or a group.
+
+        A name that several numbers have, such as that of a group, gives the table of them.
+        """
+        kinds = ("what", "outcome", "group")
+        for kind in kinds:
+            found = [row for row in self if getattr(row, kind) == name]
+            whole = [row for row in found if row.group is None]
+            if found := whole or found:
+                return found[0] if len(found) == 1 else Table(found)
+        known = dict.fromkeys(getattr(row, kind) for kind in kinds for row in self)
+        raise InputError(
+            f"There is no number {name!r}. Found: {', '.join(repr(one) for one in known if one)}."
+        )
 
     def __iter__(self) -> Iterator[Estimate]:
         return iter(self.estimates)

@@ -200,7 +200,6 @@ class Evaluations(Numbers, Robust, Reportable, Answer):
         ),
         *("models", "sensitivity", "robustness_value", "verdict"),
     )
-    _names = ("metric", "model", "group")
     _data: ClassVar[tuple[str, ...]] = (
         *("performances", "table", "differences", "changes", "curves", "label_shift"),
     )
