@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from command import covshift, rows, write
 
-from covshift import Margins, estimate, load
+from covshift import Margins, compare, estimate, load
 from covshift.files.frame import read_frame
 from covshift.weights import Raking
 
@@ -262,6 +262,22 @@ def test_methods_are_compared_for_a_file_of_margins(files):
     text = covshift(*asked).out
     assert "gap: mean absolute difference from the published numbers" in text
     assert "Shift: moderate." in text
+
+
+def test_a_comparison_in_python_decides_about_columns_as_the_command_does(files):
+    pandas = pytest.importorskip("pandas")
+    table = rows(120)
+    path, _ = make(files, "--bins", "3")
+    write(files / "ids.csv", [["id", *table[0]], *([f"p{k}", *r] for k, r in enumerate(table[1:]))])
+    asked = ["--label", "y", "--learner", "linear", "--method", "cdf", "--json"]
+    done = covshift("compare", files / "ids.csv", path, *asked)
+    assert done.code == 0, done.err
+    frame = pandas.read_csv(files / "ids.csv").astype({"y": str})
+    found = compare(frame, "y", Margins.from_json(path), learner="linear", methods=["cdf"])
+    assert any("'id': looks like a row identifier" in str(note) for note in found.notes)
+    for row, line in zip(found.rows, json.loads(done.out)["rows"], strict=True):
+        assert row["risk"] == pytest.approx(line["risk"])
+        assert row["effective_sample_size"] == pytest.approx(line["effective_sample_size"])
 
 
 @pytest.mark.thorough
