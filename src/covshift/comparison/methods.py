@@ -235,11 +235,9 @@ def fit_method(
         elif method is not None:
             given["correction"] = _seeded(as_correction(method), random_state)
         model = _seeded(entry.make(task, **given), random_state)
-        if target_weight is not None:
-            return model.fit(
-                X, y, X_target=(X_target,), sample_weight=sample_weight, target_weight=target_weight
-            )
-        return model.fit(X, y, X_target=(X_target,), sample_weight=sample_weight)
+        return model.fit(
+            X, y, X_target=(X_target,), sample_weight=sample_weight, target_weight=target_weight
+        )
     model = _seeded(entry.make(task, **given), random_state)
     total = sample_weight
     if weights is not None:

@@ -136,12 +136,40 @@ class Comparison(Answer):
     @property
     def recommendation(self) -> str:
         """The recommendation, and the reason for it, in one sentence."""
-        return recommendation(self)
+        able, clear = self.able()[1:], self.clear()
+        if not able:
+            return "Keep the unweighted model: nothing could be compared with it."
+        if clear:
+            return _use(min(clear, key=_risk), self)
+        learner = f" ({self.learner})" if self.learner else ""
+        best = min(able, key=_risk)
+        return f"Keep the unweighted model{learner}: {self._short_of(best, len(able))}."
+
+    def _short_of(self, best: Row, able: int) -> str:
+        """Say why the best of the methods is not good enough."""
+        gain, error, needed = best["gain"], best["gain_standard_error"], self.needed_for(best)
+        if gain <= 0:
+            which = "no method has a" if able > 1 else f"{best['method']} has no"
+            return f"{which} lower estimated target risk"
+        if gain < _LEVEL * error:
+            return f"no method improves on it; {best['method']}, the best, is about as good"
+        errors, limit = _apart(gain / error, needed)
+        several = able > 1 and needed == self.needed
+        compared = f" when {able} methods are compared" if several else ""
+        return (
+            f"{best['method']}, the best, improves the risk by {self.scale.words(gain)} "
+            f"({errors} s.e.), short of the {limit} needed{compared}"
+        )
 
     @property
     def sentence(self) -> str:
         """The recommendation."""
         return self.recommendation
+
+    @property
+    def scale(self) -> Scale:
+        """How risks and gains are written."""
+        return Scale.of(self.rows[0]["risk"])
 
     @property
     def assumption(self) -> str:
@@ -150,8 +178,17 @@ class Comparison(Answer):
 
     @property
     def table(self) -> Table:
-        """One row per method, the unweighted model first."""
-        return table_of(self)
+        """One row per method, the unweighted model first; the recommended one stands out."""
+        columns = [
+            Column(heading, lambda row, key=key: _cell(row.get(key), key, self.scale))
+            for key, heading in _HEADINGS.items()
+            if key in _ALWAYS or any(row.get(key) is not None for row in self.rows)
+        ]
+        if any(row.get("note") for row in self.rows):
+            columns.append(Column("note", lambda row: row["note"], words=True))
+        chosen = {k for k, row in enumerate(self.rows) if row["method"] == self.recommended}
+        method = Column("method", lambda row: row["method"], words=True)
+        return Table(tuple(self.rows), (method, *columns), chosen=chosen)
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -171,7 +208,18 @@ class Comparison(Answer):
         return self.table.to_frame()[kept]
 
     def _below(self) -> list[str]:
-        return checked(self)
+        """Set the recommendation against the truth, where it is known."""
+        risks = {row["method"]: row.get("true_risk") for row in self.rows}
+        name, first = self.recommended, self.rows[0]["method"]
+        chosen, plain = risks[name], risks[first]
+        if not self.scored_on_target_labels or chosen is None or plain is None:
+            return []
+        if name == first:
+            return [f"On the target's labels its risk is {self.scale.words(plain)}."]
+        return [
+            f"On the target's labels the risk of {name} is {self.scale.words(chosen)}, that of the "
+            f"unweighted model {self.scale.words(plain)}."
+        ]
 
     def _parts(self) -> Iterator[Table | list[str]]:
         yield self.table
@@ -292,45 +340,16 @@ class Scale:
         return f"{self.number(value)} {self.word}".strip()
 
 
-def recommendation(comparison: Comparison) -> str:
-    """Say what to use, and why, in one sentence."""
-    baseline, able, clear = comparison.rows[0], comparison.able()[1:], comparison.clear()
-    learner = f" ({comparison.learner})" if comparison.learner else ""
-    if not able:
-        return "Keep the unweighted model: nothing could be compared with it."
-    if clear:
-        return _use(min(clear, key=_risk_words), comparison)
-    best = min(able, key=_risk_words)
-    if best["gain"] <= 0:
-        which = "no method has a" if len(able) > 1 else f"{best['method']} has no"
-        reason = f"{which} lower estimated target risk"
-    elif best["gain"] < _LEVEL * best["gain_standard_error"]:
-        reason = f"no method improves on it; {best['method']}, the best, is about as good"
-    else:
-        needed = comparison.needed_for(best)
-        errors, limit = _apart(best["gain"] / best["gain_standard_error"], needed)
-        several = len(able) > 1 and needed == comparison.needed
-        compared = f" when {len(able)} methods are compared" if several else ""
-        reason = (
-            f"{best['method']}, the best, improves the risk by {_written(best['gain'], baseline)} "
-            f"({errors} s.e.), short of the {limit} needed{compared}"
-        )
-    return f"Keep the unweighted model{learner}: {reason}."
-
-
 def _use(best: dict[str, Any], comparison: Comparison) -> str:
     control = best if best.get("control") else comparison.level_control(best)
     used = control or best
-    baseline, learner = comparison.rows[0], comparison.learner
-    risk, before, gain = (
-        _written(value, baseline) for value in (used["risk"], baseline["risk"], used["gain"])
-    )
-    sizes = [f"{used['gain'] / baseline['risk']:.0%}"] if baseline["risk"] > 0 else []
+    before, learner, words = comparison.rows[0]["risk"], comparison.learner, comparison.scale.words
+    sizes = [f"{used['gain'] / before:.0%}"] if before > 0 else []
     sizes += _errors(used["gain"], used["gain_standard_error"])
     written = f" ({', '.join(sizes)})" if sizes else ""
     told = (
-        f"the estimated risk on the target is {risk}, that of the unweighted model {before}: "
-        f"better by {gain}{written}"
+        f"the estimated risk on the target is {words(used['risk'])}, that of the unweighted model "
+        f"{words(before)}: better by {words(used['gain'])}{written}"
     )
     if control is None:
         return f"Use {used['method']}{f' ({learner})' if learner else ''}: {told}."
@@ -364,28 +383,9 @@ def _apart(errors: float, needed: float) -> tuple[str, str]:
     return rounded
 
 
-def table_of(comparison: Comparison) -> Table:
-    """Return one row per method; the recommended one stands out."""
-    scale = Scale.of(comparison.rows[0]["risk"])
-    columns = [
-        Column(heading, lambda row, key=key: _cell(row.get(key), key, scale))
-        for key, heading in _HEADINGS.items()
-        if key in _ALWAYS or any(row.get(key) is not None for row in comparison.rows)
-    ]
-    if any(row.get("note") for row in comparison.rows):
-        columns.append(Column("note", lambda row: row["note"], words=True))
-    names = [row["method"] for row in comparison.rows]
-    return Table(
-        tuple(comparison.rows),
-        (Column("method", lambda row: row["method"], words=True), *columns),
-        chosen={names.index(comparison.recommended)},
-    )
-
-
 def legend(comparison: Comparison) -> list[str]:
     """Say what every column is, one per line."""
-    headings = table_of(comparison).head
-    word = Scale.of(comparison.rows[0]["risk"]).word
+    headings, word = comparison.table.head, comparison.scale.word
     loss = LOSS_WORDS.get(comparison.loss, comparison.loss)
     lines = [
         f"risk{f' in {word}s' if word else ''}: {loss} on the target, estimated from held-out "
@@ -415,31 +415,6 @@ def _clear(comparison: Comparison) -> str:
     control = alone is not None and any(row.get("control") for row in comparison.rows)
     other = f" (of another learner without a correction, beyond {alone:.1f})" if control else ""
     return f"; clear beyond {comparison.needed:.1f} s.e.{other}"
-
-
-def checked(comparison: Comparison) -> list[str]:
-    """Set the recommendation against the truth, where it is known."""
-    if not comparison.scored_on_target_labels:
-        return []
-    baseline = comparison.rows[0]
-    risks = {row["method"]: row["true_risk"] for row in comparison.rows}
-    chosen, plain = risks[comparison.recommended], baseline["true_risk"]
-    if chosen is None or plain is None:
-        return []
-    if comparison.recommended == baseline["method"]:
-        return [f"On the target's labels its risk is {_written(plain, baseline)}."]
-    return [
-        f"On the target's labels the risk of {comparison.recommended} is "
-        f"{_written(chosen, baseline)}, that of the unweighted model {_written(plain, baseline)}."
-    ]
-
-
-def _written(value: float, baseline: dict[str, Any]) -> str:
-    return Scale.of(baseline["risk"]).words(value)
-
-
-def _risk_words(row: dict[str, Any]) -> float:
-    return float(row["risk"])
 
 
 def _cell(value: float | None, key: str, scale: Scale) -> Cell:
