@@ -265,7 +265,7 @@ def test_randomised_intervals_of_labels_are_exact():
         (["high"] * 80, "y_target"),
         ("income", "y_target='income' names a column, but X_target has no such"),
         (Labels(some(20), probability=np.zeros(80)), "probability must be above 0"),
-        (Labels(some(20), probability=np.ones(3)), "probability has shape (3,)"),
+        (Labels(some(20), probability=np.ones(3)), "probability has 3 values"),
     ],
 )
 def test_outcomes_that_are_none_are_refused(labels, words):

@@ -15,6 +15,7 @@ it is, and the interval of score s is the band widened by it:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,9 +29,11 @@ from ..encoding import TableEncoder
 from ..encoding.samples import takes_tables
 from ..exceptions import InputError, UnseenLevelWarning
 from ..machine.reweighted import fit_for_target
-from ..numerics.array import Flags, Real, take_rows
+from ..numerics.array import Flags, Real, Rows, take_rows
 from ..numerics.parallel import one_thread
 from ..numerics.quiet import quiet
+from .held_out import plus_interval
+from .scores import Thresholds
 
 SCORES = ("absolute", "normalized", "quantile")
 _FOLDS = 5
@@ -49,6 +52,24 @@ class Band(NamedTuple):
     def scores(self, y: Real) -> Real:
         """How far each outcome lies outside of its band, in its unit."""
         return np.asarray(np.maximum(self.low - y, y - self.high) / self.unit)
+
+    def take(self, rows: Rows) -> Band:
+        """Keep the bands of some of the rows."""
+        return Band(*(part[rows] for part in self))
+
+    def within(self, which: Any, limits: Thresholds) -> tuple[Real, Real]:
+        """Ends (m, 1) of the intervals of some of the rows, by a threshold for each."""
+        low, high = self.take(which[0][:, 0]).interval(*limits)
+        return low[:, None], high[:, None]
+
+    @staticmethod
+    def by_all(
+        bands: Sequence[Band], which: Any, rows: tuple[Any, ...], u: Real | None
+    ) -> tuple[Real, Real]:
+        """The same by the models of all folds; nobody knows a randomised form (``u``)."""
+        some = [band.take(which[0][:, 0]) for band in bands]
+        low, high = plus_interval(some, *rows)
+        return low[:, None], high[:, None]
 
     def interval(self, score: Real, open_: Flags | None = None) -> tuple[Real, Real]:
         """Widen each band by its score; a band that is narrowed away is its middle.

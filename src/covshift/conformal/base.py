@@ -1,70 +1,59 @@
-"""What intervals and sets share: rows, weights, scores, and how far they can be trusted."""
+"""What intervals and sets share: rows, weights and scores."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from copy import copy
 from dataclasses import replace
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from ..data import Samples, validation
 from ..data.columns import NamedColumns
-from ..data.features import without_others
 from ..data.labels import refuse_none
-from ..data.parameters import check_parameters, number
-from ..encoding.samples import takes_tables
+from ..data.parameters import Rules, check_parameters, flag, number, one_of, whole
 from ..engine.labels import Labels
 from ..engine.overlap import refuse_uncovered
 from ..exceptions import InputError, NoOverlapError
 from ..machine.fit import TARGET_REQUEST
-from ..numerics.array import Flags, Real, Rows, row_count
+from ..numerics.array import Real, Rows, row_count
 from ..numerics.crossfit import deal
 from ..numerics.quiet import quiet
-from ..show.notes import Note
 from .calibration import Calibration
-from .coverage import expected, expected_by_class, expected_by_shares
 from .data import (
     LabelledRows,
     deal_folds,
-    groups_of,
     labelled_rows,
     labelled_target,
     rows_of,
     split_rows,
 )
-from .result import ExpectedCoverage
-from .scores import ScoreDistribution, at_worst
+from .held_out import closed_form
 from .shift import Shift
+from .trust import Calibrated
 
 METHODS = ("split", "cv+", "jackknife+")
-_USES = ("calibration", "threshold", "classes", "expected")
+RULES: Rules = {
+    "method": one_of(*METHODS),
+    "threshold": one_of("weighted", "dr"),
+    "prefit": flag(),
+    "calibration_size": number(above=0, below=1),
+    "n_folds": whole(2),
+    "randomized": flag(),
+    "sensitivity": number(least=1),
+}
 _WEIGHING_FOLDS = 5
 _MANY = 20_000  # rows, of which one fold tells the mean
-_ENOUGH = 30  # effective calibration rows below which a note says that there are few
+_ENOUGH = 30  # rows from which the weights of some are told from the others
 
 
-class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+class Conformal(Calibrated):
     """Base of `ConformalRegressor` and `ConformalClassifier`."""
 
     __metadata_request__fit = TARGET_REQUEST | {"y_target": True}
     _classes = False
     _by_shares = False  # of the classes, which label shift changes alone
-    _by_labels: Calibration | None = None  # target rows with an outcome
-    _shares: Any = None  # of the classes in the target, under label shift
-    _by_sample: Calibration
-    _shift: Shift
-    classes_: Any
-    _closed: Any
-    _fold: Any
-    _model: Any
-    _models: tuple[Any, ...]
+    _has_closed_form = True
 
     def fit(
         self,
@@ -146,7 +135,7 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             if self._by_class(self.by, X):
                 of_target = replace(of_target, groups=np.array(list(map(str, of_target.y))))
             u = self._random(len(of_target), "calibration")
-            scores = self._scored(self._model, of_target, u)
+            scores = self._seen_by(self._model, of_target.X, u).scores(of_target.y)
             equal = np.ones(len(of_target))
             self._by_labels = Calibration.of(scores, of_target, equal, of_target=True)
         return self
@@ -171,18 +160,10 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         features, rows = columns.features
         return [features, rows if has_rows else X_target, *found]
 
-    def _features(self, X: Any) -> Any:
-        """Leave out columns of new rows that held outcomes and weights of the rows of the fit."""
-        others = getattr(self, "_other_columns", ())
-        names = validation.column_names(X)
-        if not len(others) or names is None:
-            return X
-        return without_others(X, [name for name in names if name not in others])
-
     def _begin(self, X: Any, y: Any, **given: Any) -> LabelledRows:
         """Check parameters and rows, and forget an earlier fit."""
         check_parameters(self)
-        self._check_sensitivity()
+        self._check_forms()
         text = self._takes_text()
         X = rows_of(X, "X", text=text)
         validation.check_columns(self, X, reset=True)
@@ -196,13 +177,15 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self._shares = None
         return rows
 
-    @property
-    def _held(self) -> bool:
-        """Whether calibration rows have trained nothing."""
-        return bool(self.prefit or self.method == "split")
-
-    def _check_sensitivity(self) -> None:
-        """Refuse forms whose worst case is not known."""
+    def _check_forms(self) -> None:
+        """Refuse forms that have no exact coverage, or no known worst case."""
+        held, classes = "is for method='split' and prefit=True", self._classes
+        if self.threshold == "dr" and not self._held:
+            raise InputError(f"threshold='dr' {held}, not {self.method!r}.")
+        if self.randomized and not (self._held or classes):
+            raise InputError(
+                f"randomized=True {held}, not {self.method!r}, whose exact coverage is not known."
+            )
         if self.sensitivity == 1:
             return
         for bad, what in (
@@ -217,23 +200,6 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                     "is not known."
                 )
 
-    def _labels_suffice(self, coverage: float) -> bool:
-        """Whether labelled target rows reach the coverage, in every group of calibration rows."""
-        by_labels = self._by_labels
-        return by_labels is not None and by_labels.suffice(coverage, self._by_sample.groups)
-
-    def _calibrations(self, coverage: float) -> list[Calibration]:
-        """Rows that calibrate: target rows alone where they suffice, else the sample's first."""
-        if self._by_labels is None:
-            return [self._by_sample]
-        alone = self._labels_suffice(coverage)
-        return [self._by_labels] if alone else [self._by_sample, self._by_labels]
-
-    def _weights_beside(self, rows: Calibration, X: Any) -> Real:
-        """Weights (m,) of new rows, on the scale of those that calibrate."""
-        m = row_count(X)
-        return np.ones(m) if rows.of_target else self._shift.weigh(X, m)
-
     def _calibrate(self, rows: LabelledRows, weighed: LabelledRows) -> Self:
         """Calibrate the fitted estimator; the weighter is fitted to the rows ``weighed``."""
         self._fit_prefit(rows)
@@ -245,7 +211,7 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """Find what predicts each row without it: models of folds, or one in closed form."""
         if self.method == "jackknife+":
             self._fold = np.arange(len(rows))
-            self._closed = self._closed_form(rows)
+            self._closed = closed_form(self.estimator_, rows) if self._has_closed_form else None
         else:
             self._fold = deal_folds(rows.y, int(self.n_folds), self._seed, classes=self._classes)
         if self._closed is None:
@@ -296,221 +262,22 @@ class Conformal(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """Score the calibration rows, and weigh them, unless their ``factor`` is known."""
         self._shift, self.weighter_ = shift, shift.weighter
         factor = shift.weigh(rows.X, len(rows)) if factor is None else factor
-        self._by_sample = Calibration.of(self._calibration_scores(rows), rows, factor)
+        form = {"odds": float(self.sensitivity), "doubly_robust": self.threshold == "dr"}
+        self._by_sample = Calibration.of(self._calibration_scores(rows), rows, factor, **form)
 
     def _calibration_scores(self, rows: LabelledRows) -> Real:
         """Score every row by what was fitted without it."""
         u = self._random(len(rows), "calibration")
         if self._held:
-            return np.asarray(self._scored(self._model, rows, u))
+            return np.asarray(self._seen_by(self._model, rows.X, u).scores(rows.y))
         if self._closed is not None:
-            return np.asarray(self._scored_apart(rows, u))
+            return np.asarray(self._seen_as(self._closed_values(), u).scores(rows.y))
         scores = np.empty(len(rows))
         for k, model in enumerate(self._models):
             inside = np.flatnonzero(self._fold == k)
-            asked = None if u is None else u[inside]
-            scores[inside] = self._scored(model, rows.rows(inside), asked)
+            part, asked = rows.rows(inside), None if u is None else u[inside]
+            scores[inside] = self._seen_by(model, part.X, asked).scores(part.y)
         return scores
-
-    @property
-    def scores_(self) -> Real:
-        """Scores (n,) of the calibration rows."""
-        return self._by_sample.scores
-
-    @property
-    def weights_(self) -> Real:
-        """Weights (n,) of the calibration rows."""
-        return self._by_sample.weights
-
-    @property
-    def effective_sample_size_(self) -> float:
-        """Kish's number of equally weighted calibration rows."""
-        return self._by_sample.effective_size
-
-    # copies and files
-
-    def for_file(self) -> Self:
-        """Return a copy without the calibration rows, which no file keeps."""
-        made: Self = copy(self)
-        made._by_sample, made._shares = made._by_sample.for_file(), None
-        if made._by_labels is not None:
-            made._by_labels = made._by_labels.for_file()
-        return made
-
-    def __copy__(self) -> Self:
-        """Return a copy that shares what was found at some coverages."""
-        made = type(self).__new__(type(self))
-        made.__dict__.update(vars(self))
-        return made
-
-    # prediction
-
-    def _by_class(self, by: Any, X: Any) -> bool:
-        """Whether the groups are the classes that are predicted, and no column of X."""
-        return False
-
-    def _parts(self, rows: Calibration, X: Any) -> Iterator[tuple[Rows, Rows, Any]]:
-        """Calibration rows and new rows that belong together, and the group's name."""
-        if self.by is None:
-            yield np.arange(len(rows)), np.arange(row_count(X)), None
-            return
-        if self._by_class(self.by, X):  # every new row may be of every class
-            for name in map(str, self.classes_):
-                yield np.flatnonzero(rows.groups == name), np.arange(row_count(X)), name
-            return
-        new, own = groups_of(X, self.by, "X"), rows.groups
-        for group in np.unique(new):
-            yield np.flatnonzero(own == group), np.flatnonzero(new == group), str(group)
-
-    def _distribution(
-        self, rows: Calibration, coverage: float, part: Rows, group: Any
-    ) -> ScoreDistribution:
-        return rows.distribution(coverage, part, group, doubly_robust=self.threshold == "dr")
-
-    def _random(self, m: int, use: str) -> Real | None:
-        """Random numbers (m,) of the randomised form, independent for every use."""
-        if not self.randomized:
-            return None
-        return np.random.default_rng([self._seed, _USES.index(use)]).uniform(size=m)
-
-    def _check_new(self, X: Any, coverage: float) -> Any:
-        """Return the new rows, checked."""
-        check_is_fitted(self, "scores_")
-        number(above=0, below=1).check(coverage, "coverage")
-        X = rows_of(self._features(X), "X", text=self._takes_text())
-        validation.check_columns(self, X, reset=False)
-        return X
-
-    def _takes_text(self) -> bool:
-        """Whether the models, of which there may be a pair, take more than numbers."""
-        models = self.estimator if isinstance(self.estimator, tuple) else (self.estimator,)
-        return all(map(takes_tables, models))
-
-    def _lazily(self, coverage: float) -> Callable[[], ExpectedCoverage]:
-        """The expected coverage of this fit, also if another one follows."""
-        return partial(copy(self).expected_coverage, coverage)
-
-    # how far it can be trusted
-
-    def expected_coverage(self, coverage: float = 0.9, *, by: Any = None) -> ExpectedCoverage:
-        """Estimate the coverage on the target, of all and by group.
-
-        Every calibration row is a new row to the threshold of all others, and the share that is
-        covered is carried to the target by `covshift.estimate`, doubly robust: it also notices
-        where the weights are wrong. For "cv+" and "jackknife+" the threshold is that of the
-        scores.
-
-        Parameters
-        ----------
-        coverage : float between 0 and 1
-        by : str, optional
-            A column of groups; default: that of the calibration, ``by``. "class" of a classifier:
-            the share covered of each class, the ratio of two estimated means.
-        """
-        check_is_fitted(self, "scores_")
-        number(above=0, below=1).check(coverage, "coverage")
-        used, key = self._calibrations(coverage)[0], (coverage, by)
-        if key not in used.expected:
-            if used.rows is None:
-                levels = sorted(f"{level:.4g}" for level, column in used.expected if column == by)
-                known = (
-                    f"; it was estimated before saving for {', '.join(levels)}" if levels else ""
-                )
-                note = f"the file keeps no calibration rows{known}."
-                return ExpectedCoverage(float("nan"), float("nan"), (0.0, 1.0), note=note)
-            used.expected[key] = self._estimated(used, used.rows, coverage, by)
-        return used.expected[key]
-
-    def _estimated(
-        self, used: Calibration, rows: LabelledRows, coverage: float, by: Any
-    ) -> ExpectedCoverage:
-        """Carry the share of calibration rows that the others cover to the target."""
-        covered = np.zeros(len(used), dtype=bool)
-        u = self._random(len(covered), "expected")
-        level = coverage if used.of_target else at_worst(coverage, float(self.sensitivity))
-        for part, _, group in self._parts(used, rows.X):
-            distribution = self._distribution(used, coverage, part, group)
-            asked = None if u is None else u[part]
-            covered[part] = distribution.covers_own(level, used.scores[part], asked)
-        covered |= used.beyond
-        column = self.by if by is None else by
-        if self._shares is not None and not used.of_target:
-            return self._expected_by_shares(used, rows, covered, column)
-        if self._by_class(column, rows.X):
-            return expected_by_class(covered, rows)
-        return expected(covered, rows, self._named(rows, by))
-
-    def _expected_by_shares(
-        self, used: Calibration, rows: LabelledRows, covered: Flags, by: Any
-    ) -> ExpectedCoverage:
-        """Estimate the coverage under label shift: that of each class, by their shares."""
-        code = np.searchsorted(self.classes_, rows.y)
-        groups = None
-        if self._by_class(by, rows.X):
-            groups = np.array(list(map(str, rows.y)))
-        elif by is not None:
-            groups = groups_of(rows.X, by, "X")
-        return expected_by_shares(covered, code, used.weights, used.design, self._shares, groups)
-
-    def _named(self, rows: LabelledRows, by: Any) -> Any:
-        """Groups in the form that `estimate` takes."""
-        column = self.by if by is None else by
-        if column is None:
-            return None
-        if rows.target is None:
-            return groups_of(rows.X, column, "X")
-        if validation.is_margins(rows.target):  # they tell of the groups, or not
-            told = rows.target.margin(str(column)) is not None
-            return str(column) if told or by is not None else None
-        if isinstance(column, str):
-            return column
-        return groups_of(rows.X, column, "X"), groups_of(rows.target, column, "X_target")
-
-    def _notes(
-        self,
-        used: Calibration,
-        X: Any,
-        coverage: float,
-        own: Real,
-        infinite: NDArray[Any],
-        what: str,
-    ) -> list[Note]:
-        """Notes on new rows of weights ``own`` (m,), by the rows that calibrate."""
-        notes = []
-        level = at_worst(coverage, float(self.sensitivity))
-        weighty = infinite & np.isfinite(own)
-        lost = np.zeros(len(own), dtype=bool)
-        if self.by is not None and not self._by_class(self.by, X):
-            lost = weighty & ~np.isin(groups_of(X, self.by, "X"), np.asarray(used.groups))
-            weighty = weighty & ~lost
-        if weighty.any():
-            text = (
-                f"{weighty.mean():.1%} of the {what}: such rows alone weigh more than "
-                f"{100 * (1 - level):.3g}% of the calibration rows and themselves, so that "
-                "nothing less has the coverage. Use more calibration rows, or a lower coverage."
-            )
-            notes.append(Note("infinite", text, "warning"))
-        if lost.any():
-            text = f"{lost.mean():.1%} of the {what}: their group has no calibration rows."
-            notes.append(Note("absent groups", text, "warning"))
-        if not used.of_target:
-            notes += [Note("no overlap", text, "warning") for text in self._shift.described()]
-        if self._by_labels is not None and not used.of_target:
-            L = len(self._by_labels)
-            text = (
-                f"Outcomes of target rows: {L}, which are too few to calibrate alone at a coverage "
-                f"of {coverage:.0%}{' in every group' if self.by is not None else ''}. The answer "
-                "uses the larger of theirs and the sample's."
-            )
-            notes.append(Note("few labels", text, "warning"))
-        if used.effective_size < _ENOUGH:
-            size = f"{used.effective_size:.0f}"
-            text = (
-                f"The {len(used)} calibration rows count as {size} for the target, so the "
-                "widths are imprecise."
-            )
-            notes.append(Note("few rows", text, "warning"))
-        return notes if used.of_target else [*notes, *self._shift.notes]
 
 
 def refuse_without_overlap(rows: LabelledRows) -> None:

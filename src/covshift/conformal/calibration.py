@@ -18,7 +18,7 @@ from ..weights import effective_sample_size
 from .coverage import lifted
 from .data import LabelledRows
 from .result import ExpectedCoverage
-from .scores import ScoreDistribution, at_worst, reached, suffice
+from .scores import ScoreDistribution, Thresholds, at_worst, reached, suffice
 
 _FOUND = ("thresholds", "expected")  # by coverage and group: in files a list of pairs
 
@@ -35,13 +35,13 @@ class Calibration:
     groups: NDArray[Any] | None  # (n,), texts
     rows: LabelledRows | None
     of_target: bool = False
+    odds: float = 1.0  # by which unobserved factors may change the weights
+    doubly_robust: bool = False
     thresholds: dict[Any, ScoreDistribution] = field(default_factory=dict)
     expected: dict[Any, ExpectedCoverage] = field(default_factory=dict)
 
     @classmethod
-    def of(
-        cls, scores: Real, rows: LabelledRows, factor: Real, *, of_target: bool = False
-    ) -> Calibration:
+    def of(cls, scores: Real, rows: LabelledRows, factor: Real, **form: Any) -> Calibration:
         """Weigh scored rows; ``factor`` (n,) is infinite where no rows have trained."""
         beyond = ~np.isfinite(factor)
         factor = np.where(beyond, 0.0, factor)
@@ -51,7 +51,7 @@ class Calibration:
                 "All calibration rows have weight zero: none is like the target. Look at "
                 "covshift.diagnose(X, X_target)."
             )
-        return cls(scores, weights, factor, beyond, rows.design, rows.groups, rows, of_target)
+        return cls(scores, weights, factor, beyond, rows.design, rows.groups, rows, **form)
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -90,22 +90,25 @@ class Calibration:
         w, d = (w, self.design[part]) if w.any() else (self.weights, self.design)
         return np.asarray(weights * (w @ d / w.sum()))
 
-    def level(self, coverage: float, part: Rows, own: Real, odds: float) -> Any:
-        """The coverage; of labelled target rows that are too few for it, the one they reach."""
-        if not self.of_target:
-            return at_worst(coverage, odds)
-        return np.minimum(coverage, reached(self.weights[part], own))
+    def limits(
+        self, coverage: float, part: Rows, group: Any, own: Real, u: Real | None
+    ) -> Thresholds:
+        """Thresholds for new rows of weight ``own`` (m,) by the rows ``part``.
 
-    def distribution(
-        self, coverage: float, part: Rows, group: Any, *, doubly_robust: bool
-    ) -> ScoreDistribution:
+        Labelled target rows that are too few for the coverage have the one that they reach.
+        """
+        level: Any = at_worst(coverage, self.odds)
+        if self.of_target:
+            level = np.minimum(coverage, reached(self.weights[part], own))
+        return self.distribution(coverage, part, group).thresholds(level, own, u)
+
+    def distribution(self, coverage: float, part: Rows, group: Any) -> ScoreDistribution:
         """Scores of some of the rows as the target has them."""
-        lifts = doubly_robust and not self.of_target
-        key = (coverage if lifts else None, group)
+        key = (coverage if self.doubly_robust else None, group)
         if key not in self.thresholds:
             scores, weights = self.scores[part], self.weights[part]
             found = ScoreDistribution.of(scores, weights)
-            if lifts and len(part):
+            if self.doubly_robust and len(part):
                 if self.rows is None:
                     raise InputError(
                         f"threshold='dr' needs the calibration rows for a coverage of {coverage:g},"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +12,11 @@ from sklearn.dummy import DummyClassifier
 from sklearn.utils.validation import check_is_fitted
 
 from ..data.labels import class_labels
-from ..data.parameters import Rules, flag, number, one_of, whole
+from ..data.parameters import Rules, number, one_of, whole
 from ..data.validation import column_names, is_margins
 from ..engine.label_shift import (
     SHIFTS,
     WHY_NOT,
-    LabelShiftTest,
     Shares,
     refuse_with_label_shift,
     rejection,
@@ -27,52 +26,16 @@ from ..exceptions import InputError, InputTypeError
 from ..numerics.array import Flags, Real, Rows, row_count
 from ..show.notes import Note
 from .bands import FitOptions, check_new_rows
-from .base import METHODS, Conformal
+from .base import RULES, Conformal
 from .calibration import Calibration
+from .classes import SCORES, ClassScore, ClassScores
 from .data import LabelledRows, several
-from .held_out import closed_form, columns, plus_sets
 from .result import Sets
 from .shift import Shift
+from .trust import Regions
 
-# Scores of classes: how unusual each class would be, from the probabilities of a classifier.
-#
-# With p(y | x) and the classes of a row in descending order of p,
-#
-# - "lac": 1 - p(y | x). The smallest sets on average (Sadinle, Lei and Wasserman 2019).
-# - "aps": the probability of all classes up to y, equal ones in the order of the classes. Sets that
-# adapt to hard rows (Romano, Sesia and Candès 2020). Randomised: of y itself a random part counts.
-# - "raps": aps + penalty * max(0, rank of y - start), which keeps sets small where there are many
-#   classes (Angelopoulos, Bates, Jordan and Malik 2021).
-#
-# A set holds the classes whose score is at most the threshold.
-
-
-SCORES = ("lac", "aps", "raps")
 _CLASS = "class"  # of ``by``: groups are the classes, not those of a column
 _SHOWN = 5  # classes in a note
-
-
-class ClassScore(NamedTuple):
-    """A score, and the penalty of "raps"."""
-
-    name: str
-    penalty: float = 0.01
-    start: int = 2
-
-    def matrix(self, p: Real, u: Real | None = None) -> Real:
-        """Score every class (N, K) from probabilities (N, K); ``u`` (N,) randomises."""
-        if self.name == "lac":
-            return 1.0 - p
-        order = np.argsort(-p, axis=1, kind="stable")
-        ranked = np.take_along_axis(p, order, axis=1)
-        ranks = np.empty_like(order)
-        np.put_along_axis(ranks, order, np.arange(p.shape[1])[None, :], axis=1)
-        total = np.take_along_axis(np.cumsum(ranked, axis=1), ranks, axis=1)
-        if u is not None:
-            total = total - (1 - u[:, None]) * p
-        if self.name == "raps":
-            total = total + self.penalty * np.maximum(0, ranks + 1 - self.start)
-        return np.asarray(total)
 
 
 class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
@@ -138,15 +101,9 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
     """
 
     _rules: ClassVar[Rules] = {
-        "method": one_of(*METHODS),
+        **RULES,
         "conformity_score": one_of(*SCORES),
-        "threshold": one_of("weighted", "dr"),
         "shift": one_of(*SHIFTS),
-        "prefit": flag(),
-        "calibration_size": number(above=0, below=1),
-        "n_folds": whole(2),
-        "randomized": flag(),
-        "sensitivity": number(least=1),
         "penalty": number(least=0),
         "start": whole(0),
     }
@@ -201,71 +158,46 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
     def predict_set(self, X: Any, coverage: float = 0.9) -> Sets:
         """Return a set of classes for each row; ``sets.member`` says which it holds."""
         X = self._check_new(X, coverage)
-        used, *others = self._calibrations(coverage)
-        weights = self._weights_beside(used, X)
-        member, bound = self._members(used, X, weights, coverage)
-        for rows in others:
-            member |= self._members(rows, X, self._weights_beside(rows, X), coverage)[0]
+        used, weights, (member, bound) = self._regions(X, coverage)
         alone = np.asarray(~bound.any(axis=1))  # no smaller set has the coverage
         notes = self._notes(used, X, coverage, weights, alone, "sets hold all classes")
         notes += self._rare_classes(used, coverage, ~bound & ~alone[:, None])
-        tests = () if used.of_target else self._tests()
-        for test in tests if self.shift == "label" else ():
-            notes += rejection(test)
+        tests = None
+        if self.shift == "label":  # whether the target is a mixture of the classes
+            known = self._shares is not None and not used.of_target  # a file does not keep it
+            tests = (self._shares.test,) if known else ()
+            notes += [note for test in tests for note in rejection(test)]
+        facts = self._facts(used, X, coverage)
         return Sets(
-            self.predict(X),
-            coverage,
-            used.effective_size,
-            len(used),
-            used.of_target,
-            tuple(notes),
-            self._lazily(coverage),
-            member,
-            self.classes_,
-            tests if self.shift == "label" else None,
+            **facts,
+            notes=tuple(notes),
+            member=member,
+            classes=self.classes_,
+            label_shift=tests,
         )
 
-    def _tests(self) -> tuple[LabelShiftTest, ...]:
-        """Whether the target is a mixture of the classes; a file does not keep it."""
-        return () if self._shares is None else (self._shares.test,)
-
-    def _members(
-        self, rows: Calibration, X: Any, weights: Real, coverage: float
-    ) -> tuple[Flags, Flags]:
+    def _blank(self, m: int, whole: bool) -> tuple[Flags, Flags]:
         """Classes (m, K) of the sets of new rows, and whether they could be left out at all."""
-        m, K = len(weights), len(self.classes_)
-        member = np.full((m, K), not rows.of_target)  # labels that are not there ask for nothing
-        bound = np.zeros((m, K), dtype=bool)
-        u, v = self._random(m, "threshold"), self._random(m, "classes")
-        held = self._held or rows.of_target
-        models = [self._probabilities(self.estimator_, X)] if held else self._left_out(X)
-        scores = [self._score.matrix(p, v) for p in models]
-        by_class = self._by_class(self.by, X)
-        for j, (part, new, group) in enumerate(self._parts(rows, X)):
-            if not len(part):
-                continue
-            columns = np.arange(K)[j : j + 1] if by_class else np.arange(K)
-            asked = None if u is None else u[new]
-            for some, ratio in self._candidates(rows, columns):
-                which = np.ix_(new, some)
-                own = rows.own_weights(ratio * weights[new], part)
-                total = rows.weights[part].sum()
-                if held:
-                    distribution = self._distribution(rows, coverage, part, group)
-                    level = rows.level(coverage, part, own, float(self.sensitivity))
-                    limits = distribution.thresholds(level, own, asked)
-                    member[which] = limits.admit(scores[0][which])
-                    bound[which] = ~np.isposinf(limits.scores)[:, None]
-                else:
-                    given = self._fold[part], rows.scores[part], rows.weights[part]
-                    matrices = [matrix[which] for matrix in scores]
-                    member[which] = plus_sets(matrices, *given, own, coverage, asked)
-                    alone = (coverage * own > (1 - coverage) * total) | (total + own == 0)
-                    bound[which] = ~alone[:, None]
-        return member, bound
+        K = len(self.classes_)
+        return np.full((m, K), whole), np.zeros((m, K), dtype=bool)
 
-    def _candidates(self, rows: Calibration, columns: Rows) -> Iterator[tuple[Rows, float]]:
+    def _larger(self, one: Regions, other: Regions) -> Regions:
+        return one[0] | other[0], one[1]
+
+    def _seen_by(self, model: Any, X: Any, u: Real | None) -> ClassScores:
+        return self._seen_as(self._probabilities(model, X), u)
+
+    def _seen_as(self, p: Real, u: Real | None) -> ClassScores:
+        return ClassScores(self._score.matrix(p, u), self.classes_)
+
+    def _closed_values(self, *X: Any) -> Real:
+        return np.asarray(self._closed.predict_proba(*X))
+
+    def _candidates(self, rows: Calibration, group: Any) -> Iterator[tuple[Rows, float]]:
         """Classes with the same weight of a new row: all, or each with its own (label shift)."""
+        columns = np.arange(len(self.classes_))
+        if self.by == _CLASS:  # the group is a class
+            columns = columns[[str(name) == group for name in self.classes_]]
         if self._ratios is None or rows.of_target:
             yield columns, 1.0
             return
@@ -356,10 +288,6 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
         return ClassScore(str(self.conformity_score), float(self.penalty), int(self.start))
 
     def _check_outcomes(self, y: Any) -> NDArray[Any]:
-        if self.threshold == "dr" and not self._held:
-            raise InputError(
-                f"threshold='dr' is for method='split' and prefit=True, not {self.method!r}."
-            )
         if self.threshold == "dr" and self.by == _CLASS:
             raise InputError(
                 "threshold='dr' is not for by='class': it carries scores to the target's rows of "
@@ -406,25 +334,5 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
             )
         self.estimator_ = self._model = self._fitted(rows)
 
-    def _closed_form(self, rows: LabelledRows) -> Any:
-        return closed_form(self.estimator_, rows)
-
-    def _left_out(self, X: Any) -> list[Real]:
-        """Probabilities of the rows X by every model that leaves some rows out."""
-        if self._closed is None:
-            return [self._probabilities(model, X) for model in self._models]
-        return columns(self._closed.predict_proba(X))
-
     def _fit_prefit(self, rows: LabelledRows) -> None:
         self.estimator_ = self._model = self.estimator
-
-    def _scored(self, model: Any, rows: LabelledRows, u: Real | None) -> Real:
-        return self._of_own(self._probabilities(model, rows.X), rows, u)
-
-    def _scored_apart(self, rows: LabelledRows, u: Real | None) -> Real:
-        return self._of_own(self._closed.predict_proba(), rows, u)
-
-    def _of_own(self, p: Real, rows: LabelledRows, u: Real | None) -> Real:
-        """Score of the class of every row, by probabilities (n, K)."""
-        code = np.searchsorted(self.classes_, rows.y)
-        return np.asarray(self._score.matrix(p, u)[np.arange(len(rows)), code])

@@ -15,8 +15,8 @@ from ..data.columns import spelled
 from ..data.features import cells_of
 from ..data.labels import class_labels, one_outcome
 from ..data.row_weights import row_weights, target_weights
-from ..data.values import is_gap, numbers_of_rows, plain_values
-from ..engine.labels import Labels
+from ..data.values import is_gap, plain_values
+from ..engine.labels import Labels, chances
 from ..exceptions import InputError, InputTypeError
 from ..numerics.array import Real, Rows, row_count, take_rows
 
@@ -127,19 +127,9 @@ def labelled_target(
         y = _of_classes(class_labels(values[some].tolist(), None, "y_target", "X_target"), classes)
     u = weight[some]
     if labels.probability is not None:
-        chance = numbers_of_rows(labels.probability, "probability")
-        if chance.shape != (M,):
-            raise InputError(
-                f"probability has shape {chance.shape}, but X_target has {M} rows: pass one per "
-                "row."
-            )
-        chance = chance[some]
-        if not ((chance > 0) & np.isfinite(chance)).all():
-            raise InputError(
-                "probability must be above 0 for every target row that has an outcome: it is the "
-                "chance with which the row was chosen."
-            )
-        u = u / chance
+        chosen = np.zeros(M, dtype=bool)
+        chosen[some] = True
+        u = u / chances(labels.probability, chosen)[some]
     design = None if np.ptp(u) == 0 else u / u.mean()
     groups = None if rows.target_groups is None else rows.target_groups[some]
     X = validation.in_order_of(rows.target, validation.column_names(rows.X))

@@ -20,16 +20,17 @@ sort of one value per calibration row, for each new row.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..exceptions import InputError
 from ..numerics.array import Flags, Real, Rows
-from .bands import Band
-from .data import LabelledRows
 
-_CELLS = 4_000_000  # of the arrays (new rows, calibration rows) at a time
+if TYPE_CHECKING:
+    from .bands import Band
+    from .data import LabelledRows
+
 _ROUNDING = 1e-12
 
 
@@ -41,20 +42,14 @@ def plus_interval(
     ``bands`` are those of the new rows by each fold's model; ``fold``, ``scores`` and ``weights``
     (N,) belong to the calibration rows.
     """
-    m = len(own)
-    lower, upper = np.empty(m), np.empty(m)
-    step = max(1, _CELLS // max(1, len(scores)))
-    for start in range(0, m, step):
-        part = slice(start, start + step)
-        low, high, unit = (
-            np.stack([getattr(band, name)[part] for band in bands], axis=1)[:, fold]
-            for name in ("low", "high", "unit")
-        )
-        lower[part] = -_quantile(scores * unit - low, weights, own[part], coverage)
-        upper[part] = _quantile(scores * unit + high, weights, own[part], coverage)
-        most = np.maximum(np.abs(low).max(axis=1), np.abs(high).max(axis=1))
-        lower[part] -= _slack(lower[part], most)
-        upper[part] += _slack(upper[part], most)
+    low, high, unit = (
+        np.stack([getattr(band, name) for band in bands], axis=1)[:, fold]
+        for name in ("low", "high", "unit")
+    )
+    most = np.maximum(np.abs(low).max(axis=1), np.abs(high).max(axis=1))
+    lower = -_quantile(scores * unit - low, weights, own, coverage)
+    upper = _quantile(scores * unit + high, weights, own, coverage)
+    lower, upper = lower - _slack(lower, most), upper + _slack(upper, most)
     crossed = lower > upper
     lower[crossed] = upper[crossed] = (lower[crossed] + upper[crossed]) / 2
     return lower, upper
@@ -119,8 +114,3 @@ def closed_form(estimator: Any, rows: LabelledRows) -> Any:
         return estimator.leave_one_out(rows.X, rows.y, **given)
     except InputError:  # it says which of its forms have none
         return None
-
-
-def columns(values: Real) -> list[Real]:
-    """Return one array of the new rows for each row left out: N of (m,) or (m, K)."""
-    return [values[:, i] for i in range(values.shape[1])]

@@ -10,18 +10,15 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ..data.labels import one_outcome
-from ..data.parameters import Rule, Rules, flag, number, one_of, whole
+from ..data.parameters import Rule, Rules, one_of
 from ..engine.weights import DEFAULT
 from ..exceptions import InputError
-from ..numerics.array import Real, take_rows
+from ..numerics.array import Real
 from .bands import BANDS, SCORES, AbsoluteBand, Band, FitOptions, NormalizedBand, QuantileBand
-from .base import METHODS, Conformal
-from .calibration import Calibration
+from .base import RULES, Conformal
 from .data import LabelledRows
-from .held_out import closed_form, columns, plus_interval
 from .result import Intervals, below_zero
-
-_CELLS = 4_000_000  # of the predictions (new rows, models) at a time
+from .trust import Regions
 
 
 class ConformalRegressor(RegressorMixin, Conformal):  # type: ignore[misc]
@@ -117,14 +114,8 @@ class ConformalRegressor(RegressorMixin, Conformal):  # type: ignore[misc]
     """
 
     _rules: ClassVar[Rules] = {
-        "method": one_of(*METHODS),
+        **RULES,
         "conformity_score": one_of(*SCORES),
-        "threshold": one_of("weighted", "dr"),
-        "prefit": flag(),
-        "calibration_size": number(above=0, below=1),
-        "n_folds": whole(2),
-        "randomized": flag(),
-        "sensitivity": number(least=1),
         "quantiles": Rule(
             ("two increasing numbers between 0 and 1",),
             lambda pair: np.shape(pair) == (2,) and bool(0 < pair[0] < pair[1] < 1),
@@ -172,87 +163,43 @@ class ConformalRegressor(RegressorMixin, Conformal):  # type: ignore[misc]
     def predict_interval(self, X: Any, coverage: float = 0.9) -> Intervals:
         """Return an interval for each row: ``low, high = model.predict_interval(X)``."""
         X = self._check_new(X, coverage)
-        used, *others = self._calibrations(coverage)
-        weights = self._weights_beside(used, X)
-        lower, upper = self._ends(used, X, weights, coverage)
-        for rows in others:
-            low, high = self._ends(rows, X, self._weights_beside(rows, X), coverage)
-            lower, upper = np.minimum(lower, low), np.maximum(upper, high)
+        used, weights, ends = self._regions(X, coverage)
+        lower, upper = (end[:, 0] for end in ends)
         infinite = ~(np.isfinite(lower) & np.isfinite(upper))
         notes = self._notes(used, X, coverage, weights, infinite, "intervals are infinite")
         if used.rows is not None and (used.rows.y > 0).all():
             notes += below_zero(float(((lower < 0) & ~infinite).mean()))
-        return Intervals(
-            self.predict(X),
-            coverage,
-            used.effective_size,
-            len(used),
-            used.of_target,
-            tuple(notes),
-            self._lazily(coverage),
-            lower,
-            upper,
-        )
+        facts = self._facts(used, X, coverage)
+        return Intervals(**facts, notes=tuple(notes), lower=lower, upper=upper)
 
-    def _ends(self, rows: Calibration, X: Any, weights: Real, coverage: float) -> tuple[Real, Real]:
-        """Ends of the intervals of new rows, which weigh ``weights`` (m,) beside the others."""
-        m = len(weights)
-        most = -np.inf if rows.of_target else np.inf  # labels that are not there ask for nothing
-        lower, upper = np.full(m, -most), np.full(m, most)
-        u = self._random(m, "threshold")
-        for part, new, group in self._parts(rows, X):
-            if not len(part):
-                continue
-            some = X if len(new) == m else take_rows(X, new)
-            own = rows.own_weights(weights[new], part)
-            if self._held or rows.of_target:
-                distribution = self._distribution(rows, coverage, part, group)
-                asked = None if u is None else u[new]
-                level = rows.level(coverage, part, own, float(self.sensitivity))
-                q = distribution.thresholds(level, own, asked)
-                lower[new], upper[new] = self._model.band(some).interval(*q)
-            else:
-                lower[new], upper[new] = self._plus(some, own, part, coverage)
-        return lower, upper
+    def _blank(self, m: int, whole: bool) -> tuple[Real, Real]:
+        most = np.inf if whole else -np.inf
+        return np.full((m, 1), -most), np.full((m, 1), most)
 
-    def _plus(self, X: Any, own: Real, part: Any, coverage: float) -> tuple[Real, Real]:
-        ends = []
-        step = max(1, _CELLS // len(self.scores_))
-        for start in range(0, len(own), step):
-            some = np.arange(start, min(start + step, len(own)))
-            rows = take_rows(X, some)
-            bands = self._left_out_bands(rows)
-            given = self._fold[part], self.scores_[part], self.weights_[part]
-            ends.append(plus_interval(bands, *given, own[some], coverage))
-        return np.concatenate([low for low, _ in ends]), np.concatenate([high for _, high in ends])
+    def _larger(self, one: Regions, other: Regions) -> Regions:
+        return np.minimum(one[0], other[0]), np.maximum(one[1], other[1])
+
+    def _seen_by(self, model: Any, X: Any, u: Real | None) -> Band:
+        return model.band(X)  # type: ignore[no-any-return]
+
+    def _seen_as(self, f: Real, u: Real | None) -> Band:
+        return Band(f, f, np.ones(len(f)))
+
+    def _closed_values(self, *X: Any) -> Real:
+        return np.asarray(self._closed.predict(*X))
 
     # fitting
 
     def _check_outcomes(self, y: Any) -> NDArray[Any]:
-        if self.threshold == "dr" and not self._held:
-            raise InputError(
-                f"threshold='dr' is for method='split' and prefit=True, not {self.method!r}."
-            )
-        if self.randomized and not self._held:
-            raise InputError(
-                f"randomized=True is for method='split' and prefit=True, not {self.method!r}, "
-                "whose exact coverage is not known."
-            )
         return one_outcome(y, "y", None, "X")
 
-    def _left_out_bands(self, X: Any) -> list[Band]:
-        """Bands of the rows X by every model that leaves some rows out."""
-        if self._closed is None:
-            return [model.band(X) for model in self._models]
-        found = columns(self._closed.predict(X))
-        return [Band(f, f, np.ones(len(f))) for f in found]
+    @property
+    def _has_closed_form(self) -> bool:  # type: ignore[override]
+        return bool(self.conformity_score == "absolute")
 
     def _fit_model(self, rows: LabelledRows) -> None:
         self._model = self._fitted(rows)
         self.estimator_ = self._model.estimator
-
-    def _closed_form(self, rows: LabelledRows) -> Any:
-        return closed_form(self.estimator_, rows) if self.conformity_score == "absolute" else None
 
     def _fitted(self, rows: LabelledRows) -> Any:
         options = FitOptions(rows.target, rows.target_weight)
@@ -280,9 +227,3 @@ class ConformalRegressor(RegressorMixin, Conformal):  # type: ignore[misc]
                 check_is_fitted(self.spread)
                 self._model = NormalizedBand(self.estimator, self.spread)
         self.estimator_ = self._model.estimator
-
-    def _scored(self, model: Any, rows: LabelledRows, u: Real | None) -> Real:
-        return np.asarray(model.band(rows.X).scores(rows.y))
-
-    def _scored_apart(self, rows: LabelledRows, u: Real | None) -> Real:
-        return np.asarray(np.abs(self._closed.residuals()))
