@@ -28,10 +28,10 @@ from ..data.validation import check_points, column_names
 from ..encoding import TableEncoder
 from ..encoding.samples import takes_tables
 from ..exceptions import InputError, UnseenLevelWarning
-from ..machine.reweighted import fit_for_target
 from ..numerics.array import Flags, Real, Rows, take_rows
 from ..numerics.parallel import one_thread
 from ..numerics.quiet import quiet
+from .data import LabelledRows
 from .held_out import plus_interval
 from .scores import Thresholds
 
@@ -87,18 +87,6 @@ class Band(NamedTuple):
         return np.where(crossed, middle, low), np.where(crossed, middle, high)
 
 
-class FitOptions(NamedTuple):
-    """What every fit of the wrapped estimator gets besides rows and outcomes."""
-
-    target: Any = None
-    target_weight: Any = None
-
-    def fit(self, estimator: Any, X: Any, y: Any, weight: Real | None) -> Any:
-        return fit_for_target(
-            clone(estimator), X, y, self.target, self.target_weight, sample_weight=weight
-        )
-
-
 class AbsoluteBand:
     """Intervals of one width around the prediction."""
 
@@ -106,8 +94,8 @@ class AbsoluteBand:
         self.estimator = estimator
 
     @classmethod
-    def fit(cls, asked: Any, X: Any, y: Real, weight: Any, options: FitOptions) -> AbsoluteBand:
-        return cls(options.fit(asked.estimator, X, y, weight))
+    def fit(cls, asked: Any, rows: LabelledRows) -> AbsoluteBand:
+        return cls(rows.fitted(asked.estimator))
 
     def predict(self, X: Any) -> Real:
         return _numbers(self.estimator, X)
@@ -125,29 +113,22 @@ class NormalizedBand(AbsoluteBand):
         self.spread, self.least = spread, least
 
     @classmethod
-    def fit(cls, asked: Any, X: Any, y: Real, weight: Any, options: FitOptions) -> NormalizedBand:
+    def fit(cls, asked: Any, rows: LabelledRows) -> NormalizedBand:
         """Fit the estimator to all rows, and the spread to residuals of rows left out."""
-        if len(y) < 2:
+        if len(rows) < 2:
             raise InputError(
                 "conformity_score='normalized' needs at least 2 training rows; got n_samples=1: "
                 "one predicts the other."
             )
-        residual = np.empty(len(y))
-        folds = KFold(min(_FOLDS, len(y)), shuffle=True, random_state=0)
-        for kept, held in folds.split(y):
-            w = None if weight is None else weight[kept]
-            part = options.fit(asked.estimator, take_rows(X, kept), y[kept], w)
-            residual[held] = np.abs(y[held] - _numbers(part, take_rows(X, held)))
-        return cls.with_spread(options.fit(asked.estimator, X, y, weight), asked, X, residual)
-
-    @classmethod
-    def with_spread(cls, estimator: Any, asked: Any, X: Any, residual: Real) -> NormalizedBand:
-        """Learn the spread from absolute residuals (N,)."""
+        residual = np.empty(len(rows))
+        folds = KFold(min(_FOLDS, len(rows)), shuffle=True, random_state=0)
+        for kept, held in folds.split(rows.y):
+            part = rows.rows(kept).fitted(asked.estimator)
+            residual[held] = np.abs(rows.y[held] - _numbers(part, take_rows(rows.X, held)))
         spread = clone(asked.spread) if asked.spread is not None else BoostedSpread()
         mean = float(residual.mean()) or 1.0
-        least = _LEAST_UNIT * mean
-        spread.fit(X, np.maximum(residual, 1e-6 * mean))
-        return cls(estimator, spread, least)
+        spread.fit(rows.X, np.maximum(residual, 1e-6 * mean))
+        return cls(rows.fitted(asked.estimator), spread, _LEAST_UNIT * mean)
 
     def band(self, X: Any) -> Band:
         f = self.predict(X)
@@ -194,12 +175,9 @@ class QuantileBand:
         self.low, self.high, self.estimator = low, high, estimator  # that of the median
 
     @classmethod
-    def fit(cls, asked: Any, X: Any, y: Real, weight: Any, options: FitOptions) -> QuantileBand:
+    def fit(cls, asked: Any, rows: LabelledRows) -> QuantileBand:
         low, high = asked.quantiles
-        models = [
-            options.fit(at_quantile(asked.estimator, q), X, y, weight) for q in (low, high, 0.5)
-        ]
-        return cls(*models)
+        return cls(*(rows.fitted(at_quantile(asked.estimator, q)) for q in (low, high, 0.5)))
 
     def predict(self, X: Any) -> Real:
         if self.estimator is None:  # the middle of a pair

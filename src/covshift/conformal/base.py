@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -133,7 +132,7 @@ class Conformal(Calibrated):
             self._keep(rows, shift, self._weigh_apart(rows, shift))
         if of_target is not None:
             if self._by_class(self.by, X):
-                of_target = replace(of_target, groups=np.array(list(map(str, of_target.y))))
+                of_target = of_target.by_class
             u = self._random(len(of_target), "calibration")
             scores = self._seen_by(self._model, of_target.X, u).scores(of_target.y)
             equal = np.ones(len(of_target))
@@ -168,10 +167,9 @@ class Conformal(Calibrated):
         X = rows_of(X, "X", text=text)
         validation.check_columns(self, X, reset=True)
         refuse_none(self, y)
-        y, by = self._check_outcomes(y), None if self._by_class(self.by, X) else self.by
-        rows = labelled_rows(X, y, by, text=text, **given)
-        if self._by_class(self.by, X):
-            rows = replace(rows, groups=np.array(list(map(str, rows.y))))
+        y, by_class = self._check_outcomes(y), self._by_class(self.by, X)
+        rows = labelled_rows(X, y, None if by_class else self.by, text=text, **given)
+        rows = rows.by_class if by_class else rows
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self._closed, self._models, self._fold, self._by_labels = None, (), None, None
         self._shares = None

@@ -25,7 +25,7 @@ from ..engine.weights import DEFAULT
 from ..exceptions import InputError, InputTypeError
 from ..numerics.array import Flags, Real, Rows, row_count
 from ..show.notes import Note
-from .bands import FitOptions, check_new_rows
+from .bands import check_new_rows
 from .base import RULES, Conformal
 from .calibration import Calibration
 from .classes import SCORES, ClassScore, ClassScores
@@ -321,10 +321,9 @@ class ConformalClassifier(ClassifierMixin, Conformal):  # type: ignore[misc]
                 f"{type(self.estimator).__name__} has no predict_proba. Pass a classifier that "
                 "has, or wrap it in sklearn.calibration.CalibratedClassifierCV."
             )
-        options = FitOptions(rows.target, rows.target_weight)
         if not several(rows.y):  # the only row of the other class is left out
             return DummyClassifier(strategy="prior").fit(np.zeros((len(rows), 1)), rows.y)
-        return options.fit(self.estimator, rows.X, rows.y, rows.design)
+        return rows.fitted(self.estimator)
 
     def _fit_model(self, rows: LabelledRows) -> None:
         if not several(rows.y):

@@ -105,13 +105,12 @@ def expected(covered: Flags, rows: LabelledRows, by: Any = None) -> ExpectedCove
     if rows.target is None:
         return _plain(values, rows.design, by)
     if len(values) < _LEAST:
-        note = f"{len(values)} calibration rows are too few to estimate it."
-        return ExpectedCoverage(float("nan"), float("nan"), (0.0, 1.0), note=note)
+        few = f"{len(values)} calibration rows are too few to estimate it."
+        return ExpectedCoverage.unknown(few)
     try:
         found = _carried(values, rows, by)
     except NoOverlapError as error:
-        note = str(error).partition(". ")[0] + "."
-        return ExpectedCoverage(float("nan"), float("nan"), (0.0, 1.0), note=note)
+        return ExpectedCoverage.unknown(str(error).partition(". ")[0] + ".")
     whole = found.table.where(method="dr", group=None)[0]
     groups = {
         row.group: (_share(row.value), _within(row.interval))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
+from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from ..data import validation
@@ -18,6 +19,7 @@ from ..data.row_weights import row_weights, target_weights
 from ..data.values import is_gap, plain_values
 from ..engine.labels import Labels, chances
 from ..exceptions import InputError, InputTypeError
+from ..machine.reweighted import fit_for_target
 from ..numerics.array import Real, Rows, row_count, take_rows
 
 _DRAWS = 100  # until every model has two classes to learn from
@@ -52,6 +54,16 @@ class LabelledRows:
             design=None if self.design is None else self.design[some],
             groups=None if self.groups is None else self.groups[some],
         )
+
+    def fitted(self, estimator: Any) -> Any:
+        """Fit a clone of the estimator to the rows, and to the target if it takes one."""
+        target = self.target, self.target_weight
+        return fit_for_target(clone(estimator), self.X, self.y, *target, sample_weight=self.design)
+
+    @property
+    def by_class(self) -> LabelledRows:
+        """The same rows in groups by their classes."""
+        return replace(self, groups=np.array(list(map(str, self.y))))
 
     def in_group(self, group: str) -> LabelledRows:
         """Keep the rows of one group, in both samples."""

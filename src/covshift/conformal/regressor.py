@@ -14,7 +14,7 @@ from ..data.parameters import Rule, Rules, one_of
 from ..engine.weights import DEFAULT
 from ..exceptions import InputError
 from ..numerics.array import Real
-from .bands import BANDS, SCORES, AbsoluteBand, Band, FitOptions, NormalizedBand, QuantileBand
+from .bands import BANDS, SCORES, AbsoluteBand, Band, NormalizedBand, QuantileBand
 from .base import RULES, Conformal
 from .data import LabelledRows
 from .result import Intervals, below_zero
@@ -202,8 +202,7 @@ class ConformalRegressor(RegressorMixin, Conformal):  # type: ignore[misc]
         self.estimator_ = self._model.estimator
 
     def _fitted(self, rows: LabelledRows) -> Any:
-        options = FitOptions(rows.target, rows.target_weight)
-        return BANDS[str(self.conformity_score)].fit(self, rows.X, rows.y, rows.design, options)
+        return BANDS[str(self.conformity_score)].fit(self, rows)
 
     def _fit_prefit(self, rows: LabelledRows) -> None:
         if self.conformity_score == "quantile":

@@ -35,6 +35,11 @@ class ExpectedCoverage(Record):
     groups: dict[str, tuple[float, tuple[float, float]]] = field(default_factory=dict)
     note: str = ""
 
+    @classmethod
+    def unknown(cls, note: str) -> ExpectedCoverage:
+        """Say why there is no estimate."""
+        return cls(float("nan"), float("nan"), (0.0, 1.0), note=note)
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""
         groups = {

@@ -226,8 +226,7 @@ class Calibrated(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                 known = (
                     f"; it was estimated before saving for {', '.join(levels)}" if levels else ""
                 )
-                note = f"the file keeps no calibration rows{known}."
-                return ExpectedCoverage(float("nan"), float("nan"), (0.0, 1.0), note=note)
+                return ExpectedCoverage.unknown(f"the file keeps no calibration rows{known}.")
             used.expected[key] = self._estimated(used, used.rows, coverage, by)
         return used.expected[key]
 
@@ -257,7 +256,7 @@ class Calibrated(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         code = np.searchsorted(self.classes_, rows.y)
         groups = None
         if self._by_class(by, rows.X):
-            groups = np.array(list(map(str, rows.y)))
+            groups = rows.by_class.groups
         elif by is not None:
             groups = groups_of(rows.X, by, "X")
         return expected_by_shares(covered, code, used.weights, used.design, self._shares, groups)
