@@ -168,7 +168,7 @@ def evaluate(
     >>> model = model.fit(survey.X[:400], survey.y[:400])
     >>> found = evaluate(model, survey.X[400:], survey.y[400:], survey.X_target)
     >>> print(found.sentence)
-    Accuracy: 0.760 on your data, 0.78... expected on the target (95% CI 0.7... to 0.83...).
+    Accuracy: 0.760 on your data, 0.78... expected on the target (95% CI 0.7... to 0.82...).
     """
     asked = model if isinstance(model, Predictions) else Predictions(model)
     asked.check()

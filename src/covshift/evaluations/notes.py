@@ -11,6 +11,7 @@ from ..data import Groups
 from ..data.columns import Outcome, row_list
 from ..engine.intervals import Number
 from ..numerics.array import Flags
+from ..show.answer import LEVEL
 from ..show.notes import Note
 from ..show.table import Table
 from .labelled import Change
@@ -21,7 +22,6 @@ from .scored import Scored
 _DISAGREE = 2.6  # standard errors: one of a hundred by chance
 _SHOWN = 1e-3  # of a number: differences that three digits show
 _ENOUGH = 20  # rows, of which none is beyond 0 and 1 by chance
-_CHANGED = 0.01  # level of the test of p(y | x)
 
 
 def disagreement(model: str, metric: str, numbers: dict[Method, Number]) -> Iterator[Note]:
@@ -68,7 +68,7 @@ def changed_outcome(change: Change, more: Callable[[], str]) -> Iterator[Note]:
 
     ``more`` says whether label shift fits.
     """
-    if change.p_value < _CHANGED:
+    if change.p_value < LEVEL:
         text = (
             f"{change.rows} labels of the target show that p(y | x) differs there from the "
             f"labelled rows (p = {change.p_value:.2g}; {change.model}): no weights and "

@@ -25,7 +25,7 @@ from ..estimates.result import (
 )
 from ..exceptions import InputError
 from ..numerics.array import Real
-from ..show.answer import ASSUMPTION, OF_LABELS, Answer, caution_of, few_rows
+from ..show.answer import ASSUMPTION, OF_LABELS, Answer, as_tested, caution_of, few_rows
 from ..show.notes import Note
 from ..show.table import Cell, Column, Record, Table
 from ..show.words import Written, in_digits_of, interval_of, joined, printable, shown
@@ -282,8 +282,11 @@ class Evaluations(Numbers, Robust, Reportable, Answer):
             return OF_LABELS
         if self.method == "label":
             return of_classes(self.label_shift)
-        if self.method == "none" or self.changes:
+        if self.method == "none":
             return ""
+        if self.changes:
+            tests = [change.p_value for change in self.changes]
+            return as_tested(self.changes[0].rows, tests)
         return f"{ASSUMPTION} {self._robust_line()}".rstrip()
 
     def with_sensitivity(self, odds: float) -> Evaluations:

@@ -73,6 +73,14 @@ class Answers:
         return self.diagnosis
 
     @property
+    def assumption(self) -> str:
+        """What the page rests on; where outcomes of target rows have tested it, what they say."""
+        judged = self.evaluations
+        if isinstance(judged, Evaluations) and judged.changes and judged.method != "both":
+            return judged.assumption
+        return (self.comparison or self.intervals or self.weighted).assumption
+
+    @property
     def weights_facts(self) -> dict[str, Any]:
         """How many rows carry these weights."""
         found = self.weighted
@@ -187,7 +195,7 @@ def build(
         "promise": None if found.intervals is None else intervals_of(found.intervals),
         "command": command,
         "date": date,
-        "assumption": (found.comparison or found.intervals or found.weighted).assumption,
+        "assumption": found.assumption,
         # What the diagnosis advises in a moderate shift, the comparison has done.
         "advised": comparison is None or diagnosis.verdict != "moderate",
         **found.weights_facts,

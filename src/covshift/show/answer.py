@@ -10,13 +10,25 @@ from .notes import Note, plain
 from .table import Table, card, paragraph, wrapped
 from .words import percent
 
-_ASSUMED = (
-    "that, given these columns, the outcome behaves the same in both groups. This cannot be "
-    "checked without outcomes from the target."
-)
+_SAME = "that, given these columns, the outcome behaves the same in both groups."
+_ASSUMED = f"{_SAME} This cannot be checked without outcomes from the target."
 ASSUMPTION = f"Assumes {_ASSUMED}"
 OF_CORRECTIONS = f"Any correction assumes {_ASSUMED}"
 """What stands under an answer that corrects nothing yet, such as a diagnosis or weights."""
+
+LEVEL = 0.01  # of the test of it with outcomes of target rows
+
+
+def as_tested(rows: int, p_values: Sequence[float]) -> str:
+    """Say what outcomes of target rows say of the assumption: those that do not make the answer.
+
+    >>> as_tested(60, [0.47])[-61:]
+    'Outcomes of 60 target rows do not contradict this (p = 0.47).'
+    """
+    said = "contradict" if min(p_values) < LEVEL else "do not contradict"
+    tests = ", ".join(f"p = {p:.2g}" for p in p_values)
+    return f"Assumes {_SAME} Outcomes of {rows:,} target rows {said} this ({tests})."
+
 
 OF_LABELS = (
     "The interval rests on the outcomes of target rows: these rows must have been chosen at "
@@ -52,7 +64,7 @@ def few_rows(effective: float | None, rows: int, largest: float | None = None) -
 def extrapolates(unlike: float) -> str:
     """Say that an answer is extrapolated for a share of the target; nothing where it is zero.
 
-    >>> extrapolates(0.12)[:50]
+    >>> extrapolates(0.12)[:51]
     '12% of the target rows are unlike all training rows'
     """
     if not unlike:
