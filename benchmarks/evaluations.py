@@ -309,6 +309,7 @@ def made_up(kind, shift):
 GOALS = {"accuracy": 0.38, "brier": 0.42, "roc_auc": 0.75, "mse": 0.55}
 
 METHODS = ("none", "weights", "cbpe", "pape", "model", "dr")
+DEFAULT = "model"
 
 WORDS = {
     "none": "labelled rows as they are",
@@ -316,7 +317,7 @@ WORDS = {
     "cbpe": "calibrated scores (our CBPE)",
     "pape": "weighted calibration (our PAPE)",
     "model": "outcome model",
-    "dr": "doubly robust, leaning to the model (default)",
+    "dr": "doubly robust",
 }
 
 NAMES = {"accuracy": "accuracy", "brier": "Brier", "roc_auc": "AUC", "mse": "MSE"}
@@ -428,7 +429,7 @@ def _monitored_table(lines, theirs):
                 ]
                 peer = f"{np.mean(errors) / plain:.2f}, {_peer_coverage(numbers, known, metric)}"
             rows.append([*row, peer])
-    head = ["model", "rows", "runs", "metric", "plain error", "outcome model", "default", "NannyML"]
+    head = ["model", "rows", "runs", "metric", "plain error", "default", "doubly robust", "NannyML"]
     return "Error relative to the plain one, and coverage of the 95 % interval.\n\n" + table(
         head, rows
     )
@@ -458,7 +459,7 @@ def _errors_table(lines):
             cells = [_relative(lines, metric, method, way) for metric in NAMES]
             rows.append([WORDS[method], way, *("" if c is None else f"{c[0]:.2f}" for c in cells)])
     rows.append(["goal", "", *(f"{goal:.2f}" for goal in GOALS.values())])
-    counts = {m: _relative(lines, m, "dr", "held out") for m in NAMES}
+    counts = {m: _relative(lines, m, DEFAULT, "held out") for m in NAMES}
     sizes = [f"{NAMES[m]} {found[1]}" for m, found in counts.items() if found is not None]
     return table(head, rows) + f"\n\nCells: {', '.join(sizes)}."
 
@@ -494,16 +495,16 @@ def _groups_table(lines):
             for metric in NAMES:
                 found = {m: _relative(part, metric, m, "all rows") for m in METHODS}
                 found = {m: c[0] for m, c in found.items() if c is not None}
-                if "dr" not in found:
+                if DEFAULT not in found:
                     continue
                 best = min(found, key=found.get)
                 rows.append(
                     [
                         value,
                         NAMES[metric],
-                        f"{found['dr']:.2f}",
+                        f"{found[DEFAULT]:.2f}",
                         f"{found[best]:.2f} ({WORDS[best]})",
-                        f"{found['dr'] / found[best]:.2f}",
+                        f"{found[DEFAULT] / found[best]:.2f}",
                     ]
                 )
     head = ["group of cells", "metric", "default", "best method", "ratio"]
@@ -525,11 +526,11 @@ def _beside(lines, theirs):
                 errors[cell].append(abs(number["value"] - _t(line, metric)))
                 plain[cell].append(abs(_number(line, metric, "none")[0] - _t(line, metric)))
             relative = gmean([np.mean(errors[c]) / np.mean(plain[c]) for c in errors])
-            ours = [_relative(part, metric, "dr", way)[0] for way in WAYS]
+            ours = [_relative(part, metric, DEFAULT, way)[0] for way in WAYS]
             inside = [
                 n[2] <= _t(line, metric) <= n[3]
                 for line in part
-                for n in [_number(line, metric, "dr")]
+                for n in [_number(line, metric, DEFAULT)]
             ]
             rows.append(
                 [
