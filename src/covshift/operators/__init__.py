@@ -1,12 +1,11 @@
 """V as algebra: operators and factors that know no estimator."""
 
-from .base import Factor, VOperator
+from .base import Factor, Gram, VOperator
 from .compose import (
     Dense,
     Diagonal,
     Entries,
     FactorOperator,
-    Gram,
     MinProduct,
     StackedFactor,
     is_diagonal,

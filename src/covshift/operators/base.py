@@ -12,17 +12,37 @@ from ..exceptions import InputError, InputTypeError
 from ..numerics.array import Array, is_array, namespace
 
 
+class Gram(Protocol):
+    """A symmetric positive semidefinite matrix R'R by its products; factors are of this kind."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows of R, or N, and columns N."""
+        ...
+
+    def normal(self, A: Array) -> Array:
+        """R'R A: (N, D) -> (N, D), without all of R A at once where that is large."""
+        ...
+
+    def squares(self) -> Array:
+        """Squared norm of each column of R, the diagonal of R'R: (N,)."""
+        ...
+
+    def gram(self) -> Array:
+        """R'R as a dense (N, N) array."""
+        ...
+
+    def subset(self, rows: NDArray[np.intp]) -> Gram:
+        """R for some of the training rows; rows of R that become zero may go."""
+        ...
+
+
 @runtime_checkable
-class Factor(Protocol):
+class Factor(Gram, Protocol):
     """A matrix R of shape (m, N) with V = R'R, known by its products (theory, eq. 2.1).
 
     The order of the rows is a private matter of the factor; V does not depend on it.
     """
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows m and columns N."""
-        ...
 
     def matmat(self, A: Array) -> Array:
         """R A: (N, D) -> (m, D)."""
@@ -32,20 +52,8 @@ class Factor(Protocol):
         """R' Z: (m, D) -> (N, D)."""
         ...
 
-    def normal(self, A: Array) -> Array:
-        """R'R A: (N, D) -> (N, D), without all of R A at once where that is large."""
-        ...
-
-    def squares(self) -> Array:
-        """Squared norm of each column, the diagonal of V: (N,)."""
-        ...
-
-    def gram(self) -> Array:
-        """R'R as a dense (N, N) array."""
-        ...
-
     def subset(self, rows: NDArray[np.intp]) -> Factor:
-        """R for some of the training rows; rows of R that become zero may go."""
+        """R for some of the training rows."""
         ...
 
 

@@ -8,40 +8,14 @@ there already, R'R is known by its products alone.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..numerics.array import Array, device, namespace, take_rows
-from .base import Factor, blocks, columns, row_weights, scale_rows
+from .base import Factor, Gram, blocks, columns, row_weights, scale_rows
 from .line_factor import LineFactor, Lines
 from .line_thresholds import Thresholds
-
-
-class Gram(Protocol):
-    """A symmetric positive semidefinite matrix R'R by its products; factors are of this kind."""
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows of R, or N, and columns N."""
-        ...
-
-    def normal(self, A: Array) -> Array:
-        """R'R A."""
-        ...
-
-    def squares(self) -> Array:
-        """The diagonal of R'R."""
-        ...
-
-    def gram(self) -> Array:
-        """R'R as an array."""
-        ...
-
-    def subset(self, rows: NDArray[np.intp]) -> Gram:
-        """R for some of the training rows."""
-        ...
 
 
 class FactorOperator:

@@ -55,29 +55,36 @@ class Dominance:
             # 2 (1 - F), of which the point itself is a part, whatever rounding says.
             above = xp.maximum(2 * xp.sum(self._weight) - below, self._weight)
             self._weight = anderson_darling_weights(self._weight, below, above)
-        self._targets = _targets(self._T, n_views)
+        self._bits = BitTargets(self._T, n_views=n_views) if is_numpy(T) else None
 
     def factor(self, X: Array) -> DominanceFactor:
         """R for training points (N, p)."""
-        xp = namespace(X)
-        return DominanceFactor(self._targets.dominance(X), self._weight, xp.zeros_like(X[:1, 0]))
+        if self._bits is None:
+            return _Compared(self._T, self._weight, X)
+        return _Bits(self._bits, self._weight, self._bits.codes(X), X.dtype)
 
 
 class DominanceFactor:
-    """R, its rows in the order of the target points of positive weight."""
+    """R, its rows in the order of the target points of positive weight.
 
-    def __init__(self, B: DominanceMatrix, weight: Array, like: Array) -> None:
-        self._B, self._weight, self._like = B, weight, like
-        self.shape = B.shape
+    B of shape (M, N) is made in blocks; sums between blocks are of float64.
+    """
+
+    def __init__(self, weight: Array, N: int, like: Array) -> None:
+        self._weight, self._like = weight, like
+        self.shape = (int(weight.shape[0]), N)
 
     def matmat(self, A: Array) -> Array:
         xp, A = namespace(self._weight), columns(A, self.shape[1], "R.matmat", self._like)
-        return xp.astype(xp.sqrt(self._weight)[:, None] * self._B.matmat(A), A.dtype)
+        product = self._zeros(self.shape[0], A.shape[1])
+        for targets, points, Bt in self._blocks(A.dtype):
+            product[targets, :] += xp.astype((A[points, :].T @ Bt).T, xp.float64)
+        return xp.astype(xp.sqrt(self._weight)[:, None] * product, A.dtype)
 
     def rmatmat(self, Z: Array) -> Array:
         xp, Z = namespace(self._weight), columns(Z, self.shape[0], "R.rmatmat", self._like)
         scaled = xp.astype(xp.sqrt(self._weight)[:, None] * Z, Z.dtype)
-        return xp.astype(self._B.rmatmat(scaled), Z.dtype)
+        return xp.astype(self._dominated(scaled), Z.dtype)
 
     def normal(self, A: Array) -> Array:
         xp, A = namespace(self._weight), columns(A, self.shape[1], "V.matmat", self._like)
@@ -91,47 +98,25 @@ class DominanceFactor:
 
     def squares(self) -> Array:
         xp = namespace(self._weight)
-        return xp.astype(self._B.rmatmat(self._weight[:, None])[:, 0], self._like.dtype)
+        return xp.astype(self._dominated(self._weight[:, None])[:, 0], self._like.dtype)
 
     def gram(self) -> Array:
-        return namespace(self._weight).astype(self._B.gram(self._weight), self._like.dtype)
+        xp, V = namespace(self._weight), self._zeros(self.shape[1], self.shape[1])
+        for targets in blocks(self.shape[0], _TARGETS):
+            Bt = xp.concat([Bt for _, _, Bt in self._blocks(xp.float64, [targets])])
+            Bt = Bt * xp.sqrt(self._weight[targets])[None, :]
+            V += Bt @ Bt.T
+        return xp.astype(V, self._like.dtype)
 
     def subset(self, rows: NDArray[np.intp]) -> DominanceFactor:
-        return DominanceFactor(self._B.subset(rows), self._weight, self._like)
+        raise NotImplementedError
 
-
-class DominanceMatrix:
-    """B of shape (M, N) for one view, made in blocks; sums between blocks are of float64."""
-
-    shape: tuple[int, int]
-    _like: Array  # namespace and device
-
-    def matmat(self, A: Array) -> Array:
-        """B A: (N, D) -> (M, D), float64."""
-        xp, product = namespace(A), self._zeros(self.shape[0], A.shape[1])
-        for targets, points, Bt in self._blocks(A.dtype):
-            product[targets, :] += xp.astype((A[points, :].T @ Bt).T, xp.float64)
-        return product
-
-    def rmatmat(self, Z: Array) -> Array:
+    def _dominated(self, Z: Array) -> Array:
         """B' Z: (M, D) -> (N, D), float64."""
         xp, product = namespace(Z), self._zeros(self.shape[1], Z.shape[1])
         for targets, points, Bt in self._blocks(Z.dtype):
             product[points, :] += xp.astype(Bt @ Z[targets, :], xp.float64)
         return product
-
-    def gram(self, weight: Array) -> Array:
-        """B' diag(weight) B: (N, N), float64."""
-        xp, V = namespace(weight), self._zeros(self.shape[1], self.shape[1])
-        for targets in blocks(self.shape[0], _TARGETS):
-            Bt = xp.concat([Bt for _, _, Bt in self._blocks(xp.float64, [targets])])
-            Bt = Bt * xp.sqrt(weight[targets])[None, :]
-            V += Bt @ Bt.T
-        return V
-
-    def subset(self, rows: NDArray[np.intp]) -> DominanceMatrix:
-        """B for some of the training points."""
-        raise NotImplementedError
 
     def _blocks(
         self, dtype: Any, some: Iterable[slice] | None = None
@@ -144,29 +129,15 @@ class DominanceMatrix:
         return xp.zeros((rows, width), dtype=xp.float64, device=device(self._like))
 
 
-def _targets(T: Array, n_views: int) -> BitTargets | _ComparedTargets:
-    return BitTargets(T, n_views=n_views) if is_numpy(T) else _ComparedTargets(T)
-
-
-class _ComparedTargets:
-    """Array API: the target points as they are."""
-
-    def __init__(self, T: Array) -> None:
-        self._T = T
-
-    def dominance(self, X: Array) -> DominanceMatrix:
-        return _Compared(self._T, X)
-
-
-class _Compared(DominanceMatrix):
+class _Compared(DominanceFactor):
     """Array API: B compared afresh for every product."""
 
-    def __init__(self, T: Array, X: Array) -> None:
-        self._T, self._like = T, X
-        self.shape = (int(T.shape[0]), int(X.shape[0]))
+    def __init__(self, T: Array, weight: Array, X: Array) -> None:
+        super().__init__(weight, int(X.shape[0]), X)
+        self._T = T
 
-    def subset(self, rows: NDArray[np.intp]) -> DominanceMatrix:
-        return _Compared(self._T, take_rows(self._like, rows))
+    def subset(self, rows: NDArray[np.intp]) -> DominanceFactor:
+        return _Compared(self._T, self._weight, take_rows(self._like, rows))
 
     def _blocks(
         self, dtype: Any, some: Iterable[slice] | None = None
@@ -192,9 +163,9 @@ def _twice_distribution(T: Array, weight: Array) -> Array:
         place = searchsorted(xp.sort(xp.unique_values(T[:, k])), T[:, k])
         ranks.append(xp.astype(place, xp.float64))
     rank = xp.stack(ranks, axis=1)
-    targets = _targets(rank, 1)
-    at_or_below = targets.dominance(rank).matmat(weight[:, None])
-    below = targets.dominance(rank + 1).matmat(weight[:, None])
+    targets = Dominance(rank, xp.ones_like(rank[:, 0]))
+    at_or_below = targets.factor(rank).matmat(weight[:, None])
+    below = targets.factor(rank + 1).matmat(weight[:, None])
     return (at_or_below + below)[:, 0]
 
 
@@ -223,7 +194,6 @@ class BitTargets:
 
     def __init__(self, T: Floats, *, n_views: int = 1) -> None:
         self._T = T
-        self.count = len(T)
         self._thresholds = [np.unique(t) for t in T.T]
         self.most_unpacked = _UNPACKED // n_views
         block = min(len(T), _TARGETS)
@@ -231,13 +201,13 @@ class BitTargets:
         self._most_cached = _CACHED_MASKS // n_views // mask_bytes
         self._cache: dict[int, list[_Mask]] = {}
 
-    def dominance(self, X: Floats) -> DominanceMatrix:
-        """B for training points (N, p)."""
+    def codes(self, X: Floats) -> Codes:
+        """Ranks of training points (N, p) among the target's values in each coordinate."""
         codes = np.empty(X.shape, np.min_scalar_type(max(map(len, self._thresholds))))
         for k, steps in enumerate(self._thresholds):
             # Ties count as dominated (t >= x), hence side="left".
             codes[:, k] = np.searchsorted(steps, X[:, k], side="left")
-        return _Bits(self, codes)
+        return codes
 
     def masks(self, targets: slice) -> list[_Mask]:
         """Return one mask table per coordinate for a block of targets; the first ones are kept."""
@@ -268,22 +238,22 @@ class _Mask:
         return self._words.take(self._rank_here.take(codes), axis=0)
 
 
-class _Bits(DominanceMatrix):
+class _Bits(DominanceFactor):
     """B as ranks and bit masks."""
 
-    def __init__(self, targets: BitTargets, codes: Codes) -> None:
-        self._targets, self._codes, self._like = targets, codes, np.empty(0)
-        self.shape = (targets.count, len(codes))
+    def __init__(self, targets: BitTargets, weight: Floats, codes: Codes, dtype: Any) -> None:
+        super().__init__(weight, len(codes), np.empty(0, dtype))
+        self._targets, self._codes = targets, codes
         self._products = 0
         self._unpacked: list[tuple[slice, slice, Floats]] = []
 
-    def rmatmat(self, Z: Floats) -> Floats:
+    def subset(self, rows: NDArray[np.intp]) -> DominanceFactor:
+        return _Bits(self._targets, self._weight, self._codes[rows], self._like.dtype)
+
+    def _dominated(self, Z: Floats) -> Floats:
         if Z.shape[1] == 1 and not self._unpacked:
             return self._rmatvec(Z[:, 0].astype(np.float64))[:, None]
-        return np.asarray(super().rmatmat(Z))
-
-    def subset(self, rows: NDArray[np.intp]) -> DominanceMatrix:
-        return _Bits(self._targets, self._codes[rows])
+        return np.asarray(super()._dominated(Z))
 
     def _rmatvec(self, z: Floats) -> Floats:
         """B' z, from the sums of z over the targets of every octet of bits."""
