@@ -20,6 +20,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from covshift.corrections import Importance
 from covshift.exceptions import WeightWarning
+from covshift.numerics.folds import fold_of
 from covshift.testing import check_weighter
 from covshift.weights import (
     KDE,
@@ -37,7 +38,7 @@ from covshift.weights import (
     kliep,
     neighbors,
 )
-from covshift.weights.points import distinct, fold_of, squared_distances
+from covshift.weights.points import distinct, squared_distances
 
 CLASSICAL = [
     GaussianRatio(),

@@ -12,6 +12,8 @@ from sklearn.utils import check_random_state
 
 from covshift import repeat_rows
 from covshift.exceptions import WeightWarning
+from covshift.numerics import folds as folds_of_rows
+from covshift.numerics.folds import fold_of, held_shares
 from covshift.testing import check_weighter
 from covshift.weights import (
     KDE,
@@ -31,8 +33,7 @@ from covshift.weights import (
     TiltedCDFWeights,
     Weighter,
 )
-from covshift.weights import points as rows_of_samples
-from covshift.weights.points import Distinct, distinct, fold_of, held_shares
+from covshift.weights.points import Distinct, distinct
 
 CATEGORIES = np.array([0.3, 0.25, 0.2, 0.15, 0.1])  # shares in the training population
 RATIOS = np.array([0.18, 0.6, 1.0, 1.67, 5.5])
@@ -224,8 +225,8 @@ def test_target_shares_are_dealt_as_single_rows(monkeypatch):
     count = np.array([3000, 1, 700, 20])
     sample = Distinct(np.arange(4.0)[:, None], count / count.sum(), count, np.arange(4))
     for most in (10**6, 10):  # one by one; by chance, where there are too many
-        monkeypatch.setattr(rows_of_samples, "_MOST_DEALT", most)
-        held = held_shares(sample, 5, check_random_state(0))
+        monkeypatch.setattr(folds_of_rows, "_MOST_SINGLE", most)
+        held = held_shares(sample.share, sample.repeats, 5, check_random_state(0))
         np.testing.assert_allclose(held.sum(axis=1), sample.share)
         dealt = held * count.sum()
         np.testing.assert_allclose(dealt, dealt.round(), atol=1e-9)

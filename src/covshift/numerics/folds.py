@@ -139,3 +139,39 @@ def _collected(units: Rows, number: Rows, weight: Real, n_folds: int) -> dict[in
 def _each_once(units: Rows, N: int) -> bool:
     """Whether the units are the rows themselves, in their order."""
     return len(units) == N and bool((np.diff(units) == 1).all())
+
+
+# Folds that a seed deals: those of weighers, whose fits are compared and not kept.
+
+
+_MOST_SINGLE = 1_000_000  # rows that are dealt one by one, where few values stand for many rows
+
+
+def fold_of(X: Real, n_folds: int, rng: np.random.RandomState) -> Whole:
+    """Deal the rows of X into folds at random; (N,) fold numbers.
+
+    The rows are sorted, and their ranks shuffled one by one: of equal rows each has a rank of its
+    own. Dealt in turn instead, every fold would hold the same share of each value, and a rough fit
+    would be right about held-out rows for that reason alone.
+    """
+    folds = np.empty(len(X), dtype=np.int64)
+    folds[np.lexsort(X.T[::-1])] = rng.permutation(len(X)) % min(n_folds, len(X))
+    return folds
+
+
+def held_shares(share: Real, repeats: Whole, n_folds: int, rng: np.random.RandomState) -> Real:
+    """Share of each value's rows in each fold, (m, folds), as `fold_of` deals single rows.
+
+    Each of m values has a share, in equal parts of its ``repeats``.
+    """
+    total, m = int(repeats.sum()), len(repeats)
+    if total <= max(4 * m, _MOST_SINGLE):
+        value = np.repeat(np.arange(m), repeats)
+        fold = rng.permutation(total) % n_folds
+        dealt = np.bincount(value * n_folds + fold, minlength=m * n_folds).reshape(m, n_folds)
+    else:  # each row to a fold of its own, by chance
+        dealt, left = np.empty((m, n_folds), dtype=np.int64), repeats.copy()
+        for k in range(n_folds):
+            dealt[:, k] = rng.binomial(left, 1 / (n_folds - k))
+            left -= dealt[:, k]
+    return np.asarray(share[:, None] * (dealt / repeats[:, None]))

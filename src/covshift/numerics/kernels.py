@@ -29,11 +29,11 @@ from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 from ..data.features import gap_factors, members
 from ..data.parameters import Rule, Rules, check_parameters, flag, function, number, one_of
 from ..exceptions import InputError
-from .array import Real, Rows, is_numpy
+from .array import Array, Real, Rows, namespace
 from .hashing import HashedSample, RowUnits, draw_seed
 from .parallel import over_rows
 
-_ROWS = 1 << 20  # of a tensor, raised to double precision at a time
+_ROWS = 1 << 20  # raised to double precision at a time
 MEDIAN_ROWS = 1000  # distinct rows whose distances give the median width
 _MULTIPLES = (4.0, 2.0, 1.0, 1 / 2, 1 / 4)  # of the scale width, which "cv" compares
 _NARROWEST = 1e-154  # one over its square is finite
@@ -181,24 +181,18 @@ class Spread:
     @classmethod
     def of(cls, X: Real, w: Real) -> Spread:
         """Sum over the rows X (N, n) of weights w (N,), arrays of NumPy or tensors."""
-        if not is_numpy(X):
-            return cls._of_tensor(X, w)
-        unit = float(np.abs(X).max()) or 1.0
-        weight = float(w.sum())
-        scaled = X / unit
-        mean = float((w / weight) @ scaled.mean(axis=1))
-        square = float(w @ ((scaled - mean) ** 2).mean(axis=1))
-        return cls(unit, weight, mean, square)
-
-    @classmethod
-    def _of_tensor(cls, X: Any, w: Any) -> Spread:
-        unit, weight = float(X.abs().max()) or 1.0, float(w.double().sum())
+        xp = namespace(X)
+        unit = float(xp.max(xp.abs(X))) or 1.0
         parts = [slice(start, start + _ROWS) for start in range(0, X.shape[0], _ROWS)]
-        rows = ((X[part].double() / unit, w[part].double()) for part in parts)
-        mean = sum(float(v @ x.mean(dim=1)) for x, v in rows) / weight
-        rows = ((X[part].double() / unit, w[part].double()) for part in parts)
-        square = sum(float(v @ ((x - mean) ** 2).mean(dim=1)) for x, v in rows)
-        return cls(unit, weight, mean, square)
+
+        def mean_of(function: Callable[[Array], Array]) -> float:
+            rows = ((xp.astype(X[part], xp.float64) / unit, w[part]) for part in parts)
+            means = ((xp.mean(function(x), axis=1), xp.astype(v, xp.float64)) for x, v in rows)
+            return sum(float(v @ mean) for mean, v in means)
+
+        weight = float(xp.sum(w, dtype=xp.float64))
+        mean = mean_of(lambda x: x) / weight
+        return cls(unit, weight, mean, mean_of(lambda x: (x - mean) ** 2))
 
     def combine(self, other: Spread) -> Spread:
         """Add the sums over other rows."""

@@ -16,11 +16,12 @@ from ..exceptions import InputError, InputTypeError
 from ..numerics.array import Real
 from ..numerics.copies import copies, together
 from ..numerics.crossfit import fit_weighted, takes_sample_weight
+from ..numerics.folds import fold_of
 from ..numerics.progress import track
 from ..numerics.quiet import alone
 from .base import LogRatioWeighter
 from .m_estimation import Influences, coefficients_of, design_matrix, logistic_odds, penalty_of
-from .points import fold_of, mean_over_equal
+from .points import mean_over_equal
 from .problem import Problem
 
 _EQUAL_MEANS = 1e-12  # difference that rounding leaves, in standard deviations

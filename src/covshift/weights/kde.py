@@ -12,10 +12,11 @@ from sklearn.utils import Tags, check_consistent_length, check_random_state, col
 from ..data.parameters import Rules, number, one_of
 from ..exceptions import InputError
 from ..numerics.array import Real, Rows
+from ..numerics.folds import fold_of
 from ..numerics.parallel import over_rows
 from ..numerics.statistics import moments
 from .base import LogRatioWeighter
-from .points import Distinct, blocks, distinct, fold_of, squared_distances
+from .points import Distinct, blocks, distinct, squared_distances
 from .problem import Problem
 
 _FACTORS = np.geomspace(0.25, 4.0, 9)  # tried around Scott's width

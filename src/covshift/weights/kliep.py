@@ -9,9 +9,10 @@ from scipy.linalg.lapack import dpotrf, dtrtrs
 from scipy.optimize import nnls
 
 from ..numerics.array import Real, Whole
+from ..numerics.folds import fold_of, held_shares
 from ..numerics.progress import track
 from .kernel_ratio import KernelRatio, Setting, gaussian
-from .points import candidates, fold_of, held_shares, squared_distances
+from .points import candidates, squared_distances
 
 _WIDEST, _NARROWEST = 4.0, 1 / 32  # times the median distance of the centres
 _MOST_WIDTHS = 9  # seven between these, and two to refine
@@ -95,7 +96,10 @@ class KLIEP(KernelRatio):
             self.width_ = float(widths.max())
             return likelihood.solve(self.width_)
         rng, scores = setting.rng, dict[float, float]()
-        folds = fold_of(setting.X, n_folds, rng), held_shares(target, n_folds, rng)
+        folds = (
+            fold_of(setting.X, n_folds, rng),
+            held_shares(target.share, target.repeats, n_folds, rng),
+        )
         tried = _downwards(unit, scores) if by_name else widths
         most = _MOST_WIDTHS if by_name else len(widths)
         for width in track(tried, most, "KLIEP: widths", verbose=bool(self.verbose)):

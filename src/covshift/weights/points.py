@@ -94,13 +94,10 @@ def candidates(value: Any, defaults: Real) -> Real:
     return np.atleast_1d(np.asarray(value, dtype=np.float64))
 
 
-# Rows as single observations: how many of them a sample holds, and how they are dealt into folds.
+# Rows as single observations: how many of them a sample holds.
 #
 # A row that comes several times is that many observations: one of them is left out, the others
 # stay. All of it depends on the rows as a set, not on their order.
-
-
-_MOST_DEALT = 1_000_000  # rows that are dealt one by one, where few values stand for many rows
 
 
 class Distinct(NamedTuple):
@@ -134,33 +131,6 @@ def distinct(points: Real, share: Real) -> Distinct:
     place[order] = np.cumsum(first) - 1
     shares = np.bincount(place, weights=share).astype(np.float64)
     return Distinct(ranked[first], shares, np.bincount(place), place)
-
-
-def fold_of(X: Real, n_folds: int, rng: np.random.RandomState) -> Whole:
-    """Deal the rows of X into folds at random; (N,) fold numbers.
-
-    The rows are sorted, and their ranks shuffled one by one: of equal rows each has a rank of its
-    own. Dealt in turn instead, every fold would hold the same share of each value, and a rough fit
-    would be right about held-out rows for that reason alone.
-    """
-    folds = np.empty(len(X), dtype=np.int64)
-    folds[np.lexsort(X.T[::-1])] = rng.permutation(len(X)) % min(n_folds, len(X))
-    return folds
-
-
-def held_shares(sample: Distinct, n_folds: int, rng: np.random.RandomState) -> Real:
-    """Share of each value's rows in each fold, (m, folds), as `fold_of` deals single rows."""
-    total, m = sample.size, len(sample.repeats)
-    if total <= max(4 * m, _MOST_DEALT):
-        value = np.repeat(np.arange(m), sample.repeats)
-        fold = rng.permutation(total) % n_folds
-        dealt = np.bincount(value * n_folds + fold, minlength=m * n_folds).reshape(m, n_folds)
-    else:  # each row to a fold of its own, by chance
-        dealt, left = np.empty((m, n_folds), dtype=np.int64), sample.repeats.copy()
-        for k in range(n_folds):
-            dealt[:, k] = rng.binomial(left, 1 / (n_folds - k))
-            left -= dealt[:, k]
-    return np.asarray(sample.share[:, None] * (dealt / sample.repeats[:, None]))
 
 
 def mean_over_equal(X: Real, values: Real, share: Real) -> Real:

@@ -13,6 +13,7 @@ same, with g w in place of w on the right.
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,7 +68,7 @@ class Matching:
     """Training rows X (N, n), of some ``mass`` or of mass one, matched to a target by a dense K."""
 
     def __init__(self, X: Real, target: TargetSide, mass: Any = 1.0) -> None:
-        self.mass = np.full(len(X), 1.0) * mass
+        self.mass, self._limits = np.full(len(X), 1.0) * mass, (0.0, np.inf)
         self.N, self.target = len(X), target
         self.rows = target.rows(X)
         self.b = self.N * self.rows.rmatvec(target.F)  # N b
@@ -79,7 +80,13 @@ class Matching:
 
     def solve(self, reg: float, start: Match, tol: float) -> Match:
         """Weights at the penalty ``reg``, from those at a neighbouring one; whatever ``tol``."""
-        return self._exact(reg, lower=0.0, start=start.w > 0)
+        H = self.K.copy()
+        H[np.diag_indices_from(H)] += reg / self.mass
+        low, high = self._limits
+        given = {"lower": low * self.mass, "upper": high * self.mass}
+        first = None if high < np.inf else start.w > 0
+        exact = solve_simplex(H, self.b, total=float(self.N), tol=1e-15, start=first, **given)
+        return self._match(exact.w / self.mass, reg, exact.level)
 
     def coarse(self, size: int) -> None:
         """Rows of one dimension alone have thresholds to merge; see `ThresholdMatching`."""
@@ -89,15 +96,11 @@ class Matching:
         """Weights of the rows."""
         return match.w
 
-    def limited(self, low: float, high: float) -> _Limited:
+    def limited(self, low: float, high: float) -> Matching:
         """Return the same problem for weights within limits."""
-        return _Limited(self, low, high)
-
-    def _exact(self, reg: float, **given: Any) -> Match:
-        H = self.K.copy()
-        H[np.diag_indices_from(H)] += reg / self.mass
-        exact = solve_simplex(H, self.b, total=float(self.N), tol=1e-15, **given)
-        return self._match(exact.w / self.mass, reg, exact.level)
+        part = copy(self)
+        part._limits = low, high
+        return part
 
     def _match(self, w: Real, reg: float, level: float) -> Match:
         counted = self.mass * w
@@ -105,14 +108,3 @@ class Matching:
         witness = self.rows.rmatvec(residual)
         below = float(witness.min()) - float(counted @ witness) / self.N
         return Match.at(w, reg, level, -self.N * residual, residual, below)
-
-
-@dataclass(frozen=True)
-class _Limited:
-    whole: Matching
-    low: float
-    high: float
-
-    def solve(self, reg: float, start: Match, tol: float) -> Match:
-        g = self.whole.mass
-        return self.whole._exact(reg, lower=self.low * g, upper=self.high * g)

@@ -9,7 +9,8 @@ from sklearn.utils import check_random_state
 
 from ...data.row_weights import shares_of
 from ...numerics.array import Real
-from ..points import Distinct, fold_of, held_shares
+from ...numerics.folds import fold_of, held_shares
+from ..points import Distinct
 from .matching import Match, Matching
 from .thresholds import ThresholdMatching
 from .views import TargetSide
@@ -125,7 +126,10 @@ def by_folds(
     n_folds = min(_FOLDS, len(X), target.size)
     if n_folds < 2:
         return _GRID[-1:], np.zeros(1)
-    folds_X, shares_T = fold_of(X, n_folds, rng), held_shares(target, n_folds, rng)
+    folds_X, shares_T = (
+        fold_of(X, n_folds, rng),
+        held_shares(target.share, target.repeats, n_folds, rng),
+    )
     scores = np.zeros(len(_GRID))
     for fold in range(n_folds):
         out_X, out_T = folds_X == fold, shares_T[:, fold]
