@@ -150,10 +150,10 @@ def sparse_additive(s, X, y, size=None):
 
 
 def library_features(s, X):
-    from covshift.numerics.device.kernels import KernelValues
+    from covshift.numerics.device.kernels import features
     from covshift.numerics.kernels import NamedKernel
 
-    return KernelValues(NamedKernel("rbf", s.width), s.Z.double().cpu().numpy(), X[:1].double())
+    return features(NamedKernel("rbf", s.width), s.Z.double().cpu().numpy(), X[:1].double())
 
 
 def library_product(view):

@@ -23,7 +23,7 @@ from ..data.values import numbers_of_rows
 from ..encoding import groups_of
 from ..encoding.samples import numbers_only, refuse_columns
 from ..exceptions import InputError
-from ..numerics.array import Real, to_numpy
+from ..numerics.array import Real, row_count, to_numpy
 from ..numerics.hashing import HashedSample, RowUnits, draw_seed
 from ..numerics.row_sample import RowSample
 from ..numerics.support import beyond, warn_of_apart
@@ -107,7 +107,7 @@ class BlockFit:
 
     def read(self, X: Any, y: Any, sample_weight: Any = None) -> Block | None:
         """Check a block; None where no row has a weight."""
-        if _length(X) == 0:
+        if row_count(X) == 0:
             return None
         with numbers_only(_WHO, X=X):
             points = to_numpy(check_points(X, "X"))
@@ -221,12 +221,7 @@ def _block_weight(weight: Any, length: int, name: str) -> Real:
 
 def _is_single(header: Any) -> bool:
     """Whether X comes in single precision."""
-    if _length(header) == 0:
+    if row_count(header) == 0:
         return bool(np.asarray(header).dtype == np.float32)
     with numbers_only(_WHO, X=header):
         return bool(to_numpy(check_points(header, "X")).dtype == np.float32)
-
-
-def _length(X: Any) -> int:
-    shape = getattr(X, "shape", None)
-    return int(shape[0]) if shape is not None else len(X)

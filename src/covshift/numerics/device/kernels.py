@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from ..array import Array, Real, is_numpy, like
 from ..coordinates import OnCoordinates
-from ..kernels import KernelSum, NamedKernel
+from ..kernels import KernelSum
 
 KERNELS = ("rbf", "laplacian", "linear")
 """Kernels that are computed on the device."""
@@ -18,96 +18,56 @@ KERNELS = ("rbf", "laplacian", "linear")
 _BLOCK_BYTES = {"cuda": 2 << 30, "cpu": 64 << 20}  # of kernel values: larger blocks are not faster
 
 
-def features(kernel: Any, Z: Real, example: Array) -> Any:
-    """Return what computes K(x, Z) where ``example`` lies."""
+def features(kernel: Any, Z: Real, example: Array) -> Callable[[Array], Array]:
+    """Return what computes K(x, Z) (b, D) of rows (b, n) where ``example`` lies."""
+    points = like(Z, example)
+    return lambda X: _values(kernel, X, points)
+
+
+def _values(kernel: Any, X: Any, Z: Any) -> Any:
+    """Kernel values of the rows X (b, n) with those of Z (D, n), both in double precision."""
     if isinstance(kernel, OnCoordinates):
-        return OnDeviceCoordinates(kernel, Z, example)
+        return _values(kernel.kernel, kernel.coordinates(X), kernel.coordinates(Z))
     if isinstance(kernel, KernelSum):
-        return SumFeatures(kernel, Z, example)
-    return KernelValues(kernel, Z, example)
+        return _sum(kernel, X, Z)
+    gamma = 0.0 if kernel.gamma is None else kernel.gamma  # "linear" has no width
+    if kernel.name == "linear":
+        return X @ Z.T
+    return _gaussian(X, Z, gamma) if kernel.name == "rbf" else _laplacian(X, Z, gamma)
 
 
-class OnDeviceCoordinates:
-    """K(c(x), c(Z)): a kernel of coordinates."""
-
-    def __init__(self, kernel: OnCoordinates, Z: Real, example: Array) -> None:
-        self._coordinates = kernel.coordinates
-        self._inner = features(kernel.kernel, kernel.coordinates(Z), example)
-
-    def __call__(self, X: Array) -> Array:
-        """Kernel values of the rows X (b, n): (b, D)."""
-        return self._inner(self._coordinates(X))
-
-
-class SumFeatures:
-    """A sum of kernels on a device: every part by `Features`, on coordinates times relevances."""
-
-    def __init__(self, kernel: KernelSum, Z: Real, example: Array) -> None:
-        roots = {"rbf": np.sqrt(kernel.relevance), "laplacian": kernel.gap_roots}
-        n = len(kernel.features)
-        width = {"rbf": 1.0, "laplacian": 1 / kernel.ratio}
-        self._linear = kernel.linear / n if kernel.linear else 0.0
-        self._plain = KernelValues(NamedKernel("linear"), Z, example)
-        self._parts = [
-            (
-                amplitude,
-                like(roots[part], example),
-                KernelValues(NamedKernel(part, width[part]), Z * roots[part], example),
-            )
-            for part, amplitude in kernel.amplitudes.items()
-            if part in width
-        ]
-        by_gaps, root = NamedKernel("laplacian", width["laplacian"]), kernel.gap_roots
-        self._main_effects = [
-            (
-                kernel.main_effects / n,
-                k,
-                like(root[k], example),
-                KernelValues(by_gaps, Z[:, k] * root[k], example),
-            )
-            for k in kernel.features
-            if kernel.main_effects
-        ]
-
-    def __call__(self, X: Array) -> Array:
-        """Kernel values of the rows X (b, n): (b, D)."""
-        K = self._plain(X) * self._linear
-        for amplitude, root, part in self._parts:
-            K += part(X * root).mul_(amplitude)
-        for amplitude, k, root, part in self._main_effects:
-            K += part(X[:, k] * root).mul_(amplitude)
-        return K
+def _sum(kernel: KernelSum, X: Any, Z: Any) -> Any:
+    n, root, gap_root = len(kernel.features), np.sqrt(kernel.relevance), kernel.gap_roots
+    K = (X @ Z.T).mul_(kernel.linear / n)
+    if kernel.rbf:
+        wide = like(root, X)
+        K += _gaussian(X * wide, Z * wide, 0.5).mul_(kernel.rbf)
+    if kernel.laplacian or kernel.main_effects:
+        wide = like(gap_root, X)
+        X, Z = X * wide, Z * wide
+    if kernel.laplacian:
+        K += _laplacian(X, Z, kernel.ratio).mul_(kernel.laplacian)
+    if kernel.main_effects:
+        for k in kernel.features:
+            K += _laplacian(X[:, k], Z[:, k], kernel.ratio).mul_(kernel.main_effects / n)
+    return K
 
 
-class KernelValues:
-    """K(x, Z) on a device."""
+def _laplacian(X: Any, Z: Any, gamma: float) -> Any:
+    import torch
 
-    def __init__(self, kernel: NamedKernel, Z: Real, example: Array) -> None:
-        self.kernel = kernel
-        self._gamma = 0.0 if kernel.gamma is None else kernel.gamma  # "linear" has no width
-        # Centred, so that |x - z|^2 = |x|^2 - 2 x'z + |z|^2 cancels as little as it can.
-        center = Z.mean(axis=0) if kernel.name == "rbf" else np.zeros(Z.shape[1])
-        self._center, self._Z = like(center, example), like(Z - center, example)
-        if kernel.name == "rbf":
-            z, gamma = Z - center, self._gamma
-            table = np.vstack(
-                [2 * gamma * z.T, -gamma * np.ones(len(Z)), -gamma * (z**2).sum(axis=1)]
-            )
-            self._table = like(table, example)
+    return torch.cdist(X, Z, p=1.0).mul_(-gamma).exp_()
 
-    def __call__(self, X: Array) -> Array:
-        """Kernel values of the rows X (b, n): (b, D)."""
-        import torch
 
-        name = self.kernel.name
-        if name == "linear":
-            return X @ self._Z.T
-        if name == "laplacian":
-            return torch.cdist(X, self._Z, p=1.0).mul_(-self._gamma).exp_()
-        x = X - self._center
-        ones = torch.ones_like(x[:, :1])
-        augmented = torch.cat([x, (x**2).sum(dim=1, keepdim=True), ones], dim=1)
-        return (augmented @ self._table).clamp_(max=0.0).exp_()
+def _gaussian(X: Any, Z: Any, gamma: float) -> Any:
+    """exp(-gamma |x - z|^2), by |x - z|^2 = |x|^2 - 2 x'z + |z|^2 from the mean of the z."""
+    import torch
+
+    center = Z.mean(dim=0)
+    X, Z = X - center, Z - center
+    exponent = torch.addmm(-gamma * (Z**2).sum(dim=1), X, Z.T, alpha=2 * gamma)
+    exponent -= gamma * (X**2).sum(dim=1, keepdim=True)
+    return exponent.clamp_(max=0.0).exp_()
 
 
 def block_rows(X: Array, bytes_per_row: int) -> int:
