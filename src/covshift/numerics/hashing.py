@@ -36,26 +36,31 @@ def row_hash(X: Array, seed: int = 0, units: RowUnits | None = None) -> Keys:
 def row_keys(X: Array, seed: int = 0, units: RowUnits | None = None) -> Array:
     """Hash every row where X lies: to uint64, or to the same bits as int64 of a torch tensor."""
     if _is_tensor(X):
-        return _torch_hash(X, seed, units)
+        return _hashed(X.detach().double(), seed, units)
     points = np.asarray(to_numpy(X))
-    keys = np.full(len(points), _start(seed), dtype=np.uint64)
-    marks = None if units is None else mixed_hash(_bits(units.marks))
+    keys = np.empty(len(points), dtype=np.uint64)
 
     def work(chunk: slice) -> None:
         for start in range(chunk.start, chunk.stop, _CACHED):
             rows = slice(start, min(start + _CACHED, chunk.stop))
-            some = np.asarray(points[rows], dtype=np.float64)
-            if units is None or marks is None:
-                for column in some.T:
-                    keys[rows] = mixed_hash(keys[rows] ^ _bits(column))
-                continue
-            total = np.zeros(len(some), dtype=np.uint64)
-            for k, column in enumerate(some.T):
-                total += mixed_hash(marks[k] ^ _bits(units.rounded(column, k)))
-            keys[rows] = mixed_hash(keys[rows] ^ total)
+            keys[rows] = _hashed(np.asarray(points[rows], dtype=np.float64), seed, units)
 
     over_rows(work, len(points), at_least=1 << 15)
     return keys
+
+
+def _hashed(points: Array, seed: int, units: RowUnits | None) -> Array:
+    """Hash rows in double precision (rows, n); of columns in units the order does not matter."""
+    bits, number = (_torch_bits, _signed) if _is_tensor(points) else (_bits, np.uint64)
+    state, columns = number((_START * (seed + 1)) % 2**64), range(points.shape[1])
+    if units is None:
+        for k in columns:
+            state = mixed_hash(bits(points[:, k]) ^ state)
+        return state
+    marks = [number(int(mark)) for mark in mixed_hash(_bits(units.marks))]
+    return mixed_hash(
+        sum(mixed_hash(bits(units.rounded(points[:, k], k)) ^ marks[k]) for k in columns) ^ state
+    )
 
 
 def on_host(keys: Array) -> Keys:
@@ -155,10 +160,6 @@ def draw_seed(random_state: np.random.RandomState) -> int:
     return int(random_state.randint(np.iinfo(np.int32).max))
 
 
-def _start(seed: int) -> int:
-    return (_START * (seed + 1)) % 2**64
-
-
 def mixed_hash(x: Array) -> Array:
     """Scramble 64 bits (the finaliser of splitmix64; products wrap around on purpose)."""
     if _is_tensor(x):
@@ -175,21 +176,6 @@ def _is_tensor(X: Array) -> bool:
 def _bits(x: Real) -> Keys:
     """64 bits of every number, of both zeros the same."""
     return (np.ascontiguousarray(x, dtype=np.float64) + 0.0).view(np.uint64)
-
-
-def _torch_hash(X: Any, seed: int, units: RowUnits | None) -> Any:
-    points = X.detach().double()
-    state = _torch_bits(points[:, :1])[:, 0].new_full((X.shape[0],), _signed(_start(seed)))
-    if units is None:
-        for k in range(X.shape[1]):
-            state = _torch_mixed(state ^ _torch_bits(points[:, k]))
-        return state
-    total = state.new_zeros(X.shape[0])
-    for k, mark in enumerate(mixed_hash(_bits(units.marks))):
-        total = total + _torch_mixed(
-            _torch_bits(units.rounded(points[:, k], k)) ^ _signed(int(mark))
-        )
-    return _torch_mixed(state ^ total)
 
 
 def _torch_bits(x: Any) -> Any:
