@@ -30,7 +30,7 @@ from ..numerics.parallel import one_thread
 from ..numerics.quiet import alone
 from .ensemble import Bins, Ensemble
 
-_BINS = 255
+_BINS = 255  # scikit-learn's
 
 
 class _Histogram(BaseEstimator):  # type: ignore[misc]

@@ -18,8 +18,8 @@ from .empirical import EmpiricalCorrection
 CORRECTIONS: Mapping[str, Callable[[], Correction]] = Names(CorrectionEntry)
 """The corrections that a name stands for."""
 
-_LOW_COVERAGE = 0.9
-_FAINT = 0.01
+_LOW_COVERAGE = 0.9  # share of the rows in the loss below which users should know
+_FAINT = 0.01  # mean diagonal of V, where V = I has one
 
 
 def as_correction(correction: Any) -> Any:

@@ -27,11 +27,11 @@ from ..numerics.kernels import Spread
 
 _SCALE = 5.0  # f in [0, 1] becomes log-odds of about -2.5 to 2.5
 _PRECISION = 5.0  # of the prior
-_PENALTIES = (300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1)
+_PENALTIES = (300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1)  # two a decade, from hardly a slope
 _LARGEST = 12.0  # log-odds of the linear model beyond are cut off
 _MOST_PARAMETERS = 600  # of the linear model; beyond, f is calibrated alone
 _MANY = 50  # classes beyond which none has an intercept of its own
-_STEPS, _TOLERANCE = 50, 1e-10
+_STEPS, _TOLERANCE = 50, 1e-10  # bounds alone: each step squares the error
 
 
 @dataclass(frozen=True)
