@@ -53,7 +53,7 @@ def _hashed(points: Array, seed: int, units: RowUnits | None) -> Array:
     """Hash rows in double precision (rows, n); of columns in units the order does not matter."""
     bits, number = (_torch_bits, _signed) if _is_tensor(points) else (_bits, np.uint64)
     state, columns = number((_START * (seed + 1)) % 2**64), range(points.shape[1])
-    if units is None:
+    if units is None or not columns:  # rows without columns are all equal
         for k in columns:
             state = mixed_hash(bits(points[:, k]) ^ state)
         return state
