@@ -104,7 +104,9 @@ def test_weights_have_no_scale_and_frequencies_are_repeated_rows(command, tmp_pa
     equal = run(command, tmp_path, *tables(tmp_path, scale=None), *counted)
     plain = run(command, tmp_path, *tables(tmp_path, scale=None, repeat=True))
     agree(one_per_row(equal), plain, 1e-9)
-    assert max(abs(found[key] - equal[key]) for key in found) > 1e-3  # unequal weights are seen
+    assert (
+        max(abs(found[key] - equal[key]) for key in found.keys() & equal.keys()) > 1e-3
+    )  # unequal weights are seen
 
 
 def tables(folder, *, scale=1.0, repeat=False):

@@ -63,7 +63,7 @@ def samples():
 
 @pytest.mark.thorough
 def test_an_estimate_of_repeated_rows_counts_them(samples):
-    """No model predicts a row of which it has seen a copy: as if copies were named as clusters."""
+    """They are people who are equal; copies of one person are named as clusters, and err more."""
     X, T, y, times, seen = samples
     again = np.repeat(np.arange(90), times)
     X, y = repeat_rows(X, y, times)
@@ -71,8 +71,8 @@ def test_an_estimate_of_repeated_rows_counts_them(samples):
     found, named = estimate(X, y, T), estimate(X, y, T, cluster=again)
     assert found.n_train == times.sum()
     for row, other in zip(found.table, named.table, strict=True):
-        assert row.value == pytest.approx(other.value, rel=1e-9)
-        assert row.standard_error <= other.standard_error * (1 + 1e-9)
+        assert abs(row.value - other.value) < 0.2 * other.standard_error
+    assert found.standard_error < named.standard_error
 
 
 def test_margins_of_repeated_rows_count_them(samples):

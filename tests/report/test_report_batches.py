@@ -266,4 +266,5 @@ def test_batches_share_the_models_of_the_same_training_rows(tmp_path, monkeypatc
     found = covshift("report", *given, "--learner", "linear", "-o", tmp_path / "both.html")
     assert found.code == 0, found.err
     trees = [model for model in fitted if "GradientBoosting" in str(type(model).__mro__)]
-    assert len(trees) == 2  # of the estimate and of the evaluation, once for both batches
+    assert len(trees) == 3  # of the estimate (in the first deal, and in the others) and of the
+    # evaluation, once for both batches

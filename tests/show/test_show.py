@@ -89,7 +89,8 @@ def test_the_assumption_stands_in_every_report(answers):
 @pytest.mark.thorough
 def test_an_answer_of_few_effective_rows_says_so_first(answers):
     estimated, judged, found, *_, intervals, _ = answers
-    pairs = [(replace(answer, effective_sample_size=9.0), 120) for answer in (estimated, judged)]
+    by_weights = estimated, replace(judged, method="dr")
+    pairs = [(replace(answer, effective_sample_size=9.0), 120) for answer in by_weights]
     pairs.append((replace(intervals, effective_sample_size=5.0), intervals.n_calibration))
     for few, rows in pairs:
         lines = str(few).splitlines()

@@ -276,7 +276,7 @@ def _read_beside_margins(
     from ..margins import Margins
     from ..margins.reading import levels_of
 
-    for name in (name for name in _OF_ROWS if vars(options).get(name)):
+    for name in (name for name in _OF_ROWS if vars(options).get(name) not in (None, ())):
         raise InputError(
             f"{spelled(name)} needs target rows, and {options.target} holds margins: leave it out, "
             "or use a file of rows."

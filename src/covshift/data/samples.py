@@ -536,8 +536,8 @@ def column_numbers(count: int) -> tuple[str, ...]:
 
 def _learned(weight: Any, labelled: Flags | None, check: Callable[..., RowWeights]) -> Flags | None:
     """Return which rows are there and have an outcome; None: all."""
-    if weight is None or not hasattr(weight, "__len__"):  # which the check of weights refuses
-        return labelled
+    if weight is None or not (hasattr(weight, "__len__") and row_count(weight)):
+        return labelled  # what is no weight of any row is refused where weights are checked
     kept = check(row_count(weight), weight).kept
     if labelled is not None and len(labelled) == len(kept) and (labelled & kept).any():
         kept = labelled & kept
