@@ -13,6 +13,7 @@ from .compose import (
 )
 from .dominance import Dominance, DominanceFactor
 from .line_factor import LineFactor, Lines
+from .line_thresholds import Thresholds
 from .target_sums import (
     DiagonalTargetSums,
     Sums,
@@ -43,6 +44,7 @@ __all__ = [
     "StackedFactor",
     "Sums",
     "TargetSums",
+    "Thresholds",
     "VOperator",
     "Views",
     "ViewsTargetSums",
