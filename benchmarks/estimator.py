@@ -359,7 +359,8 @@ def by_population(found):
 def report(found):
     numbers = found["answers"]
     sections = [
-        f"{RUNS} runs of each population and size (10 of 1000 rows), {M} target rows. "
+        f"All repetitions are {RUNS} runs of each population and size (10 of 1000 rows), with {M} "
+        "target rows. "
         "Error: root mean square over that of the first line, geometric mean over the settings, "
         "with the Monte Carlo error. Width: of the interval, likewise. s.e. / s.d.: root mean "
         "square of the printed standard error over the spread of the answers.",
